@@ -126,7 +126,7 @@ func (w *rig) calledSo(person int64, language, username, words string) {
 	answer, err := http.Post(
 		fmt.Sprintf("%s/_/users/%d/messages", w.url, person), "application/json", bytes.NewReader(body),
 	)
-	if err != nil || answer.StatusCode != http.StatusOK {
+	if err != nil || answer.StatusCode != http.StatusNoContent {
 		w.t.Fatal(answer, err)
 	}
 	_ = answer.Body.Close()

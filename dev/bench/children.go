@@ -23,7 +23,7 @@ import (
 // childCommand starts this program as a child: "child <kind> <settings>".
 const childCommand = "child"
 
-// bareKind is the child that runs the worker of a baseline; all others are stand-ins, those of tlsKind behind TLS.
+// bareKind is the child that runs the worker of a baseline; all others are stand-ins.
 const bareKind = "bare"
 
 // beChild runs one stand-in, or the baseline's worker, in a process of its own. It ends with its standard input, which
@@ -44,18 +44,15 @@ func beChild(ctx context.Context, kind string, args []string, in io.Reader, out 
 		return runBareWorker(ctx, address, out)
 	}
 
-	if kind == tlsKind {
-		var child tlsChild
-		if err := json.Unmarshal(settings, &child); err != nil {
-			return err
-		}
-		return child.serve(ctx, out)
-	}
-
+	kind, overTLS := strings.CutPrefix(kind, behindTLS)
 	standIn, err := stack.DecodeStandIn(kind, settings)
 	if err != nil {
 		return err
 	}
+	if overTLS {
+		return serveTLS(ctx, standIn, out)
+	}
+
 	served, err := stack.Serve("127.0.0.1:0", standIn)
 	if err != nil {
 		return errors.Join(err, standIn.Close())

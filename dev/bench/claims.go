@@ -21,74 +21,47 @@ const (
 	batchSize   = 500
 )
 
-// claimTimes are the results of one side of the comparison.
-type claimTimes struct {
-	perSecond, took []float64 // ms
-}
-
 // measureClaims lets agents claim tasks, each a task of its own and many at a time, with the API's code.
 func measureClaims(ctx context.Context, m *machine) ([]row, error) {
-	var ours, bare claimTimes
-	for range rigRounds {
-		// Each has a rig of its own: an in-memory server slows as it fills.
-		err := m.withRig(ctx, rigOptions{}, func(r *rig) error { return r.claims(ctx, &ours) })
+	var ours, bare []float64
+	err := m.takeTurns(ctx, nil, func(r *rig) error {
+		perSecond, err := r.claims(ctx)
+		ours = append(ours, perSecond)
+		return err
+	}, func(r *rig) error {
+		ids, err := r.startBare(ctx, claimWarmUp+claimTasks, bareEntity)
 		if err != nil {
-			return nil, err
+			return err
 		}
-
-		err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
-			if err := r.startBareWorker(); err != nil {
-				return err
-			}
-			ids, err := r.startBare(ctx, claimWarmUp+claimTasks, bareEntity)
-			if err != nil {
-				return err
-			}
-			return bare.measure(func(i int) error { return r.poke(ctx, ids[i]) })
-		})
-		if err != nil {
-			return nil, err
-		}
+		perSecond, err := closedLoop(claimWarmUp, claimTasks, func(i int) error { return r.poke(ctx, ids[i]) })
+		bare = append(bare, perSecond)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 
-	busy := fmt.Sprintf("claims, %d in flight", smallInFlight)
-	return []row{
-		measured(busy, "claims/s", ours.perSecond...).against(updateName, bare.perSecond...).atLeast(0.8),
-		measured(busy+", p50", "ms", quantile(ours.took, 0.5)).against(updateName, quantile(bare.took, 0.5)),
-		measured(busy+", p99", "ms", quantile(ours.took, 0.99)).against(updateName, quantile(bare.took, 0.99)),
-	}, nil
+	name := fmt.Sprintf("claims, %d in flight", smallInFlight)
+	return []row{measured(name, "claims/s", ours...).against(updateName, bare...).atLeast(0.8)}, nil
 }
 
 // claims lets an agent claim the tasks of a new team, which is ended afterwards.
-func (r *rig) claims(ctx context.Context, took *claimTimes) error {
+func (r *rig) claims(ctx context.Context) (perSecond float64, err error) {
 	team, err := r.team(ctx, nil)
 	if err != nil {
-		return err
+		return 0, err
 	}
 
 	tasks, err := team.make(ctx, claimWarmUp+claimTasks)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer team.forget(ctx)
 
-	return took.measure(func(i int) error {
+	return closedLoop(claimWarmUp, claimTasks, func(i int) error {
 		_, err := team.tasks.Claim(ctx, team.agent, tasks[i].ID, "mine", fmt.Sprintf("claim-%d", tasks[i].ID))
 		return err
 	})
-}
-
-// measure calls act for one entity after the other.
-func (t *claimTimes) measure(act func(i int) error) error {
-	took := make([]float64, claimWarmUp+claimTasks)
-	perSecond, err := closedLoop(claimWarmUp, claimTasks, func(i int) error {
-		began := time.Now()
-		err := act(i)
-		took[i] = milliseconds(time.Since(began))
-		return err
-	})
-	t.perSecond, t.took = append(t.perSecond, perSecond), append(t.took, took[claimWarmUp:]...)
-	return err
 }
 
 // team is a workspace with people.

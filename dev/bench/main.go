@@ -38,7 +38,7 @@ var figures = []figure{
 	{"downloads", "a poll of 10,000 downloads", 20 * time.Second, measureDownloads},
 	{"sales", "60 customers at once, at the pace of the real chain and Fragment, six times as fast", 45 * time.Second, measureSales},
 	{"purchase", "one transfer after the other, from its detection to the Stars", 30 * time.Second, measurePurchase},
-	{"streams", "a request of an administrator beside 1,000 followers of the events of one API", 65 * time.Second, measureStreams},
+	{"streams", "a request of an administrator beside 1,000 followers of the events of one API", 35 * time.Second, measureStreams},
 	{"again", "all of dev, killed and started again on what is left", 20 * time.Second, measureAgain},
 }
 

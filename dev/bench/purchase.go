@@ -13,7 +13,6 @@ import (
 const (
 	buyLatency  = 20 * time.Millisecond // of each call to another system
 	buySamples  = 20
-	buyBacklog  = 150         // orders that wait for the wallet at a time
 	buyPoll     = time.Second // how soon a transfer is seen; later steps wait for no poll
 	buyPatience = 15 * time.Minute
 	buyAgainst  = "the same calls alone"
@@ -60,14 +59,7 @@ func (b *buyer) measure(ctx context.Context) (rows []row, err error) {
 		ours, bare = append(ours, took), append(bare, alone...)
 	}
 
-	backlog, err := b.buyBacklog(ctx)
-	if err != nil {
-		return nil, err
-	}
-
 	return []row{
-		measured(fmt.Sprintf("purchases a second, %d at once on one wallet", buyBacklog), "", backlog).
-			against(buyAgainst, 1000/median(bare)).atLeast(0.8),
 		measured("a transaction, detected to processed, p50", "ms", ours...).against(buyAgainst, bare...).atMostTimes(1),
 		measured(
 			"a transaction, detected to processed, p99", "ms", quantile(ours, 0.99),
@@ -90,19 +82,6 @@ func (b *buyer) buyOne(ctx context.Context, reader int) (took float64, err error
 		return 0, err
 	}
 	return b.fromDetection(ctx, hash)
-}
-
-// buyBacklog sends TON many times at once, and returns how many of the orders are bought in a second.
-func (b *buyer) buyBacklog(ctx context.Context) (perSecond float64, err error) {
-	var orders []string
-	for i := range buyBacklog {
-		hash, err := b.shop.deposit(ctx, fmt.Sprint("customer ", i), fmt.Sprintf("@customer_%d %d", i, starsBought))
-		if err != nil {
-			return 0, err
-		}
-		orders = append(orders, hash)
-	}
-	return b.workOff(ctx, orders)
 }
 
 // fromDetection returns how long a transaction took, in milliseconds, by the record.

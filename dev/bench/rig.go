@@ -57,7 +57,7 @@ type rigOptions struct {
 	yandex   yandexsim.Options
 	settings map[string]string // of the worker
 
-	storageTLS *tlsChild // the storage speaks TLS with this certificate; nil: it does not
+	storageTLS bool // the storage speaks TLS
 }
 
 // withRig builds a rig, lets fn use it and stops it.
@@ -76,6 +76,26 @@ func (m *machine) withRig(ctx context.Context, o rigOptions, fn func(*rig) error
 		return err
 	}
 	return fn(r)
+}
+
+// takeTurns builds some rigs for ours, each with the settings of its worker, and as many with the worker of a baseline for
+// bare, by turns. Each rig is new, because an in-memory server slows as it fills.
+func (m *machine) takeTurns(ctx context.Context, settings map[string]string, ours, bare func(*rig) error) error {
+	for range rigRounds {
+		if err := m.withRig(ctx, rigOptions{settings: settings}, ours); err != nil {
+			return err
+		}
+		err := m.withRig(ctx, rigOptions{}, func(r *rig) error {
+			if err := r.startBareWorker(); err != nil {
+				return err
+			}
+			return bare(r)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
@@ -111,8 +131,8 @@ func (r *rig) startStandIns(o rigOptions) error {
 	if err := r.ground.StartTelegram(o.telegram); err != nil {
 		return err
 	}
-	if o.storageTLS != nil {
-		r.ground.Apart = o.storageTLS.startBehindTLS
+	if o.storageTLS {
+		r.ground.Apart = startBehindTLS
 	}
 	return r.ground.StartYandex(o.yandex)
 }

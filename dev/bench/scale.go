@@ -34,8 +34,8 @@ const (
 	scaleBatch    = 500 // events of one reading
 )
 
-// measureScale fills the record with the events of three months and measures the status and all lists. The baselines read
-// the rows without counts or indexes; both take turns.
+// measureScale fills the record with the events of three months and measures the status and all lists, of which the slowest
+// counts. The baselines read the rows without counts or indexes; both take turns.
 func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	events, err := scaleSize()
 	if err != nil {
@@ -59,7 +59,9 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, part := range append([]scalePart{scaleStatus(ctx, m)}, lists...) {
+
+	var slowest []row
+	for i, part := range append([]scalePart{scaleStatus(ctx, m)}, lists...) {
 		baseline := func() error { _, err := conn.Exec(ctx, part.scan); return err }
 		ours, scans, err := scaleSamples(part.do, baseline)
 		if err != nil {
@@ -71,12 +73,18 @@ func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 			median(scans),
 		)
 		name := fmt.Sprintf("%s with %d events", part.name, events)
-		rows = append(rows,
+		both := []row{
 			measured(name+", p50", "ms", ours...).against(part.against, scans...).atMost(scaleAim),
-			measured(name+", p95", "ms", quantile(ours, 0.95)).against(part.against, quantile(scans, 0.95)).atMost(scaleAim))
+			measured(name+", p95", "ms", quantile(ours, 0.95)).against(part.against, quantile(scans, 0.95)).atMost(scaleAim),
+		}
+		if i == 0 {
+			rows = both
+		} else if slowest == nil || both[1].Ours > slowest[1].Ours {
+			slowest = both
+		}
 	}
 
-	return rows, nil
+	return append(rows, slowest...), nil
 }
 
 // scaleSize is the number that the environment chooses.

@@ -33,25 +33,17 @@ var smallSettings = map[string]string{
 // measureSmall counts jobs per second in a closed loop, against workflows of the same form that do nothing.
 func measureSmall(ctx context.Context, m *machine) ([]row, error) {
 	var ours, bare []float64
-	for range rigRounds {
-		// Each has a rig of its own: an in-memory server slows as it fills.
-		err := m.withRig(ctx, rigOptions{settings: smallSettings}, func(r *rig) error {
-			perSecond, err := r.smallJobs(ctx)
-			ours = append(ours, perSecond)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-
-		err = m.withRig(ctx, rigOptions{}, func(r *rig) error {
-			perSecond, err := r.bareJobs(ctx)
-			bare = append(bare, perSecond)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+	err := m.takeTurns(ctx, smallSettings, func(r *rig) error {
+		perSecond, err := r.smallJobs(ctx)
+		ours = append(ours, perSecond)
+		return err
+	}, func(r *rig) error { // the rig's own worker is idle
+		perSecond, err := closedLoop(smallWarmUp, smallJobs, func(i int) error { return r.bareJob(ctx, i) })
+		bare = append(bare, perSecond)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 
 	return []row{
@@ -112,14 +104,6 @@ const (
 	bareFairQueue = "bench-bare-fair" // in which users take turns
 	bareName      = "a workflow with one empty activity in a queue of its own, in turn"
 )
-
-// bareJobs is the same with workflows that do nothing. The rig's own worker is idle.
-func (r *rig) bareJobs(ctx context.Context) (perSecond float64, err error) {
-	if err := r.startBareWorker(); err != nil {
-		return 0, err
-	}
-	return closedLoop(smallWarmUp, smallJobs, func(i int) error { return r.bareJob(ctx, i) })
-}
 
 func (r *rig) startBareWorker() error {
 	bare, _, err := startChild(bareKind, r.temporal.Address)

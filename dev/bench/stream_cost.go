@@ -2,20 +2,14 @@ package main
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,7 +47,6 @@ func measureMemory(ctx context.Context, m *machine) (rows []row, err error) {
 			return err
 		}
 
-		busy, stop := r.worker.watchMemory()
 		var streams errgroup.Group
 		for range memoryStreams {
 			streams.Go(func() error {
@@ -68,20 +61,14 @@ func measureMemory(ctx context.Context, m *machine) (rows []row, err error) {
 			})
 		}
 
-		err = streams.Wait()
-		stop()
-		if err != nil {
+		if err := streams.Wait(); err != nil {
 			return err
 		}
 
 		most, err := r.worker.memory("VmHWM")
 		rows = []row{
-			measured(
-				"worker memory, 4 × 2 GB at a time, VmHWM", "MB", most/mb,
-			).against("the same worker idle", idle/mb).atMost(64),
-			measured(
-				"worker memory, 4 × 2 GB at a time, VmRSS", "MB", busy()/mb,
-			).against("the same worker idle", idle/mb).atMost(64),
+			measured("worker memory, 4 × 2 GB at a time, VmHWM", "MB", most/mb).
+				against("the same worker idle", idle/mb).atMost(64),
 		}
 
 		return err
@@ -90,49 +77,17 @@ func measureMemory(ctx context.Context, m *machine) (rows []row, err error) {
 	return rows, err
 }
 
-// watchMemory reads VmRSS ten times a second until stop; then most returns the highest value, in bytes.
-func (p *process) watchMemory() (most func() float64, stop func()) {
-	var highest float64
-	done, finished := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(finished)
-		for {
-			if now, err := p.memory("VmRSS"); err == nil {
-				highest = max(highest, now)
-			}
-			select {
-			case <-done:
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-	}()
-
-	return func() float64 { return highest }, func() { close(done); <-finished }
-}
-
-// tlsKind is the child that runs a stand-in behind TLS.
-const tlsKind = "tls"
-
-// tlsChild is a stand-in, and the certificate and its key that it shows.
-type tlsChild struct {
-	Kind        string
-	Options     json.RawMessage
-	Certificate []byte // PEM
-	Key         []byte // PEM
-}
-
 // measureProcessorTime counts what the worker uses for a stream, and the programs of the pipe. The time of the stand-ins
 // does not count.
 func measureProcessorTime(ctx context.Context, m *machine) (rows []row, err error) {
-	storage, authority, err := m.certificate()
+	authority, err := m.trustTLS()
 	if err != nil {
 		return nil, err
 	}
 
 	var ours, curl []float64
 	err = m.withRig(ctx, rigOptions{
-		telegram: telegramsim.Options{DiscardFiles: true}, yandex: yandexsim.Options{SkipHashes: true}, storageTLS: storage,
+		telegram: telegramsim.Options{DiscardFiles: true}, yandex: yandexsim.Options{SkipHashes: true}, storageTLS: true,
 		settings: map[string]string{"SSL_CERT_FILE": authority},
 	}, func(r *rig) error {
 		user, file, sum, err := r.bigFile(ctx)
@@ -172,73 +127,37 @@ func measureProcessorTime(ctx context.Context, m *machine) (rows []row, err erro
 	}, nil
 }
 
-// certificate makes a certificate for this machine, which is its own authority, and returns it as a server needs it and
-// as a file for those who have to trust it. This process trusts it too.
-func (m *machine) certificate() (storage *tlsChild, authority string, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, "", err
-	}
+// behindTLS begins the kind of a child that is a stand-in behind TLS.
+const behindTLS = "tls-"
 
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "storage"},
-		KeyUsage:  x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, "", err
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, "", err
-	}
+// startBehindTLS starts a stand-in behind TLS in a process of its own.
+func startBehindTLS(kind string, options any) (url string, stop func() error, err error) {
+	return startApart(behindTLS+kind, options)
+}
 
-	storage = &tlsChild{
-		Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}),
-		Key:         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}),
-	}
+// serveTLS serves a stand-in behind TLS until ctx ends, with the certificate that Go's test servers share.
+func serveTLS(ctx context.Context, standIn stack.StandIn, out io.Writer) error {
+	server := httptest.NewTLSServer(standIn)
+	defer server.Close()
+
+	fmt.Fprintln(out, server.URL)
+	<-ctx.Done()
+	server.CloseClientConnections()
+	return standIn.Close()
+}
+
+// trustTLS makes this process trust the certificate of serveTLS, and returns it as a file for others.
+func (m *machine) trustTLS() (authority string, err error) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
 
 	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(storage.Certificate)
+	trusted.AddCert(server.Certificate())
 	http.DefaultTransport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: trusted}
 
 	authority = filepath.Join(m.dir, "authority.pem")
-	return storage, authority, os.WriteFile(authority, storage.Certificate, 0o644)
-}
-
-// startBehindTLS starts a stand-in behind TLS in a process of its own.
-func (c tlsChild) startBehindTLS(kind string, options any) (url string, stop func() error, err error) {
-	if c.Options, err = json.Marshal(options); err != nil {
-		return "", nil, err
-	}
-	c.Kind = kind
-	return startApart(tlsKind, c)
-}
-
-// serve serves the stand-in until ctx ends.
-func (c tlsChild) serve(ctx context.Context, out io.Writer) error {
-	standIn, err := stack.DecodeStandIn(c.Kind, c.Options)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = standIn.Close() }()
-
-	pair, err := tls.X509KeyPair(c.Certificate, c.Key)
-	if err != nil {
-		return err
-	}
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
-	if err != nil {
-		return err
-	}
-
-	server := &http.Server{Handler: standIn, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(listener) }()
-	fmt.Fprintln(out, "https://"+listener.Addr().String())
-	<-ctx.Done()
-	return server.Close()
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	return authority, os.WriteFile(authority, text, 0o644)
 }
 
 // processorTime returns the time that the process has used so far, its own and the system's.

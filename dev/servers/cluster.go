@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -251,13 +250,7 @@ func (c *Cluster) startProcess(service, program, config string, args ...string) 
 
 // awaitFrontend returns when the frontend accepts connections.
 func (c *Cluster) awaitFrontend(ctx context.Context) error {
-	return c.processOf(frontend).await(ctx, 50*time.Millisecond, func(ctx context.Context) error {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Address)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err
-	})
+	return c.processOf(frontend).awaitPort(ctx, c.Address)
 }
 
 // await returns when the cluster serves the default namespace, which it creates.

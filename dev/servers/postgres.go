@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -46,13 +45,10 @@ type Postgres struct {
 	// Version is the server's major version, such as 17.
 	Version int
 
+	child
 	options PostgresOptions
 	port    int
 	data    dataDir
-
-	mu      sync.Mutex // guards the fields below
-	process *process   // nil while stopped
-	unlock  func()
 }
 
 // StartPostgres starts a server on the data in o.Dir, which it creates at the first start. It returns when the database
@@ -64,77 +60,61 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 	}
 	o.Dir = dir
 	p := &Postgres{options: o}
-	if err := p.startAnywhere(ctx); err != nil {
+	p.child = child{
+		name: "PostgreSQL in " + dir, lockFile: filepath.Join(dir, "lock"), launch: p.run,
+		end: func(process *process) error {
+			return process.stop(ask{syscall.SIGINT, 10 * time.Second}, postgresAtOnce)
+		},
+		crash: func(process *process) { _ = process.stop(postgresAtOnce) },
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	if err := p.startAnywhere(ctx, p.choosePort); err != nil {
 		return nil, fmt.Errorf("start PostgreSQL in %s: %w", dir, err)
 	}
 	return p, nil
 }
 
-// startAnywhere is the first start: any free port will do.
-func (p *Postgres) startAnywhere(ctx context.Context) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	var err error
-	for wish := p.options.Port; ; wish = 0 {
-		if p.port, err = PreferPort(wish); err != nil {
-			return err
-		}
-		// Another process may take the port between the check and the server's start.
-		if err = p.start(ctx); !portTaken(err) {
-			return err
-		}
+func (p *Postgres) choosePort(preferred bool) (port int, err error) {
+	if preferred {
+		port = p.options.Port
 	}
+	p.port, err = PreferPort(port)
+	return p.port, err
 }
 
-// start locks the directory, prepares it and launches the server on p.port.
-// The caller holds p.mu.
-func (p *Postgres) start(ctx context.Context) (err error) {
-	if err := os.MkdirAll(p.options.Dir, 0o700); err != nil {
-		return err
-	}
-
-	unlock, err := lock(filepath.Join(p.options.Dir, "lock"))
-	if errors.Is(err, errLocked) {
-		return fmt.Errorf("a server that is running already uses this folder: stop it or choose another folder")
-	} else if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			unlock()
-		}
-	}()
-
+// run prepares the directory and starts the server on p.port.
+func (p *Postgres) run(ctx context.Context) (*process, error) {
 	as, err := serverAccount()
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	p.data = dataDir{dir: p.options.Dir, as: as}
 	if err := p.data.stopLeftover(ctx); err != nil {
-		return err
+		return nil, err
 	}
 
 	version, err := p.data.version()
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	programs, err := findPostgres(ctx, version)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	if version == 0 {
 		if err := p.data.initialise(ctx, programs, p.options.Fast); err != nil {
-			return err
+			return nil, err
 		}
 	}
 
 	password, err := p.data.password()
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	// Others may read these during a restart, which does not change them.
@@ -142,9 +122,9 @@ func (p *Postgres) start(ctx context.Context) (err error) {
 		p.URL, p.Version = u, programs.version
 	}
 
-	process, err := p.launch(programs)
+	process, err := p.startProgram(programs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, postgresStartTime)
@@ -155,14 +135,12 @@ func (p *Postgres) start(ctx context.Context) (err error) {
 	})
 	if err != nil {
 		_ = process.stop(postgresAtOnce)
-		return err
+		return nil, err
 	}
-
-	p.process, p.unlock = process, unlock
-	return nil
+	return process, nil
 }
 
-func (p *Postgres) launch(programs postgresPrograms) (*process, error) {
+func (p *Postgres) startProgram(programs postgresPrograms) (*process, error) {
 	settings := []string{
 		"listen_addresses=127.0.0.1",
 		"port=" + strconv.Itoa(p.port),
@@ -244,58 +222,6 @@ func postgresURL(port int, password, database string) string {
 		RawQuery: "sslmode=disable",
 	}
 	return u.String()
-}
-
-// Stop disconnects all clients, shuts the server down cleanly and waits until it has ended. On a stopped server it does
-// nothing.
-func (p *Postgres) Stop() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.stop()
-}
-
-func (p *Postgres) stop() error {
-	return p.end(func(process *process) error {
-		return process.stop(ask{syscall.SIGINT, 10 * time.Second}, postgresAtOnce)
-	})
-}
-
-// Kill cuts all connections at once and leaves the data as after a crash, so that the next start has to recover. It
-// waits until no process is left.
-func (p *Postgres) Kill() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_ = p.end(func(process *process) error { return process.stop(postgresAtOnce) })
-}
-
-func (p *Postgres) end(how func(*process) error) error {
-	if p.process == nil {
-		return nil
-	}
-	err := how(p.process)
-	p.unlock()
-	p.process, p.unlock = nil, nil
-	return err
-}
-
-// Restart stops the server, if it runs, and starts it on the same port and
-// data: URL stays valid.
-func (p *Postgres) Restart(ctx context.Context) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	// The server may have crashed before, or had to be killed. It has ended in each case, so the error is dropped.
-	_ = p.stop()
-	if err := p.start(ctx); err != nil {
-		return fmt.Errorf("restart PostgreSQL in %s: %w", p.options.Dir, err)
-	}
-	return nil
-}
-
-// Done is closed when the present server has ended, for any reason. While stopped it is closed already.
-func (p *Postgres) Done() <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return doneOf(p.process)
 }
 
 // String describes the server without its password.

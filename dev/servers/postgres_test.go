@@ -73,7 +73,7 @@ func TestPostgresKeepsItsData(t *testing.T) {
 	}
 
 	mark(t, p)
-	if _, err := StartPostgres(testContext(t), PostgresOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), "already uses this folder") {
+	if _, err := StartPostgres(testContext(t), PostgresOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), "already uses "+dir) {
 		t.Errorf("a second server on the same folder: %v", err)
 	}
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -167,6 +168,17 @@ func (p *process) await(ctx context.Context, every time.Duration, ready func(con
 	}
 }
 
+// awaitPort returns when the child accepts connections at an address.
+func (p *process) awaitPort(ctx context.Context, address string) error {
+	return p.await(ctx, 50*time.Millisecond, func(ctx context.Context) error {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err
+	})
+}
+
 // permanentError is an error that waiting does not resolve.
 type permanentError struct{ error }
 
@@ -254,14 +266,4 @@ next:
 	}
 
 	return append(env, with...)
-}
-
-// doneOf returns the channel that is closed when the process has ended.
-func doneOf(p *process) <-chan struct{} {
-	if p == nil {
-		ended := make(chan struct{})
-		close(ended)
-		return ended
-	}
-	return p.done
 }

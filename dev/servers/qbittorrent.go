@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -43,13 +42,10 @@ type QBittorrent struct {
 	Peer      string // host:port for other peers
 	Version   string // such as 4.5.2
 
+	child
 	options        QBittorrentOptions
 	binary         string
 	port, peerPort int
-
-	mu      sync.Mutex // guards the fields below
-	process *process   // nil while stopped
-	unlock  func()
 }
 
 var qbittorrentVersion = regexp.MustCompile(`v((\d+)\.(\d+)[.\d]*)`)
@@ -93,62 +89,44 @@ func StartQBittorrent(ctx context.Context, o QBittorrentOptions) (*QBittorrent, 
 
 	o.Dir = dir
 	q := &QBittorrent{options: o, Username: qbittorrentUser, Downloads: filepath.Join(dir, "downloads")}
+	// A torrent that was just added may be lost after a kill; its progress is lost.
+	q.child = child{
+		name: "qBittorrent in " + dir, lockFile: filepath.Join(dir, "lock"),
+		launch: q.run, end: q.shutDown, crash: (*process).kill,
+	}
+	if err := os.MkdirAll(q.Downloads, 0o755); err != nil {
+		return nil, fmt.Errorf("start qBittorrent: %w", err)
+	}
 	if q.binary, q.Version, err = FindQBittorrent(ctx); err != nil {
 		return nil, fmt.Errorf("start qBittorrent: %w", err)
 	}
-	if err := q.startAnywhere(ctx); err != nil {
+	if err := q.startAnywhere(ctx, q.choosePorts); err != nil {
 		return nil, fmt.Errorf("start qBittorrent in %s: %w", dir, err)
 	}
 
 	return q, nil
 }
 
-// startAnywhere is the first start: any free ports will do.
-func (q *QBittorrent) startAnywhere(ctx context.Context) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-
-	for wish := q.options.Port; ; wish = 0 {
-		var err error
-		if q.port, err = PreferPort(wish); err != nil {
-			return err
-		}
-		if q.peerPort, err = FreePort(); err != nil {
-			return err
-		}
-
-		q.URL, q.Peer = "http://"+loopback(q.port), loopback(q.peerPort)
-		// Another process may take the port between the check and the server's start. The server may then end without a
-		// message about it.
-		if err = q.start(ctx); err == nil || !portTaken(err) && portIsFree(q.port) || ctx.Err() != nil {
-			return err
-		}
+func (q *QBittorrent) choosePorts(preferred bool) (port int, err error) {
+	if preferred {
+		port = q.options.Port
 	}
+	if q.port, err = PreferPort(port); err != nil {
+		return 0, err
+	}
+
+	q.peerPort, err = FreePort()
+	q.URL, q.Peer = "http://"+loopback(q.port), loopback(q.peerPort)
+	return q.port, err
 }
 
-// start locks the folder, writes the settings and starts the server on the chosen ports. The caller holds q.mu.
-func (q *QBittorrent) start(ctx context.Context) (err error) {
-	if err := os.MkdirAll(q.Downloads, 0o755); err != nil {
-		return err
-	}
-
-	unlock, err := lock(filepath.Join(q.options.Dir, "lock"))
-	if errors.Is(err, errLocked) {
-		return errors.New("a server that is running already uses this folder: stop it or choose another folder")
-	} else if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			unlock()
-		}
-	}()
-
+// run writes the settings and starts the server on the chosen ports.
+func (q *QBittorrent) run(ctx context.Context) (*process, error) {
 	if err := q.readPassword(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := q.configure(); err != nil {
-		return err
+		return nil, err
 	}
 
 	process, err := start(command{
@@ -163,7 +141,7 @@ func (q *QBittorrent) start(ctx context.Context) (err error) {
 		log:   q.options.Log,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, qbittorrentStartTime)
@@ -171,11 +149,9 @@ func (q *QBittorrent) start(ctx context.Context) (err error) {
 
 	if err := process.await(ctx, 25*time.Millisecond, q.ready); err != nil {
 		process.kill()
-		return err
+		return nil, err
 	}
-
-	q.process, q.unlock = process, unlock
-	return nil
+	return process, nil
 }
 
 // readPassword reads the password of the Web API, or makes one at the first start.
@@ -239,70 +215,24 @@ func (q *QBittorrent) post(
 	return response, response.Body.Close()
 }
 
-// Stop shuts the server down and waits until it has ended. On a stopped server it does nothing.
-func (q *QBittorrent) Stop() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.stop()
-}
-
-func (q *QBittorrent) stop() error {
-	return q.end(func(p *process) error {
-		select {
-		case <-p.done:
-			return p.exited()
-		default:
-		}
-
-		// Its signal handling is not safe, so the signal comes second.
-		if q.callOnce(context.Background(), "app/shutdown") != nil {
-			_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails when it has just ended
-		}
-
-		select {
-		case <-p.done:
-		case <-time.After(10 * time.Second):
-			p.kill() // version 4.5 sometimes hangs when it ends; its torrents survive this
-		}
-		return nil
-	})
-}
-
-// Kill ends the server at once, as a crash does. A torrent that was just added may be lost at the next start; its
-// progress is lost.
-func (q *QBittorrent) Kill() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	_ = q.end(func(p *process) error { p.kill(); return nil })
-}
-
-func (q *QBittorrent) end(how func(*process) error) error {
-	if q.process == nil {
-		return nil
+// shutDown asks the server to end. Its signal handling is not safe, so the signal comes second.
+func (q *QBittorrent) shutDown(p *process) error {
+	select {
+	case <-p.done:
+		return p.exited()
+	default:
 	}
-	err := how(q.process)
-	q.unlock()
-	q.process, q.unlock = nil, nil
-	return err
-}
 
-// Restart stops the server, if it runs, and starts it with the same ports and torrents. All sessions end.
-func (q *QBittorrent) Restart(ctx context.Context) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	// The server may have crashed before, or had to be killed. It has ended in each case, so the error is dropped.
-	_ = q.stop()
-	if err := q.start(ctx); err != nil {
-		return fmt.Errorf("restart qBittorrent in %s: %w", q.options.Dir, err)
+	if q.callOnce(context.Background(), "app/shutdown") != nil {
+		_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails when it has just ended
+	}
+
+	select {
+	case <-p.done:
+	case <-time.After(10 * time.Second):
+		p.kill() // version 4.5 sometimes hangs when it ends; its torrents survive this
 	}
 	return nil
-}
-
-// Done is closed when the present server has ended, for any reason. While stopped it is closed already.
-func (q *QBittorrent) Done() <-chan struct{} {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return doneOf(q.process)
 }
 
 // String describes the server without its password.

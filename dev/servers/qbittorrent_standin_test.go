@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/cookiejar"
@@ -139,7 +138,6 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 		func(w webAPI) answer { return w.post("torrents/add", "") },
 		func(w webAPI) answer { return w.post("torrents/add", "urls=garbage") },
 		func(w webAPI) answer { return w.post("torrents/add", "urls=magnet:?xt=urn:btih:zz") },
-		func(w webAPI) answer { return w.post("torrents/add", "urls=http://127.0.0.1:1/a.torrent") },
 		func(w webAPI) answer {
 			return w.post(
 				"torrents/add", "urls="+magnet+"&category=active&tags=job-1, b&ratioLimit=-1&paused=true&savepath=below",
@@ -167,7 +165,6 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 		func(w webAPI) answer { return w.post("torrents/addTags", hash+"&tags=job-5, c ,d") },
 		func(w webAPI) answer { return w.post("torrents/removeTags", hash+"&tags=c") },
 		func(w webAPI) answer { return w.post("torrents/deleteTags", "tags=b,c") },
-		func(w webAPI) answer { return w.post("torrents/createTags", "tags=e") },
 		func(w webAPI) answer { return w.post("torrents/createCategory", "category=") },
 		func(w webAPI) answer { return w.post("torrents/createCategory", "category=a//b") },
 		func(w webAPI) answer { return w.post("torrents/createCategory", "category=done&savePath=/x") },
@@ -175,7 +172,6 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 		func(w webAPI) answer { return w.post("torrents/setCategory", hash) },
 		func(w webAPI) answer { return w.post("torrents/setCategory", hash+"&category=nope") },
 		func(w webAPI) answer { return w.post("torrents/setCategory", "hashes=nope&category=nope") },
-		func(w webAPI) answer { return w.get("torrents/categories") },
 		func(w webAPI) answer { return w.post("torrents/start", hash) },
 		func(w webAPI) answer { return w.post("torrents/stop", hash) },
 		func(w webAPI) answer { return w.post("torrents/pause", hash) },
@@ -187,16 +183,13 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 		func(w webAPI) answer { return shown(w, "torrents/info?tag=") },
 		func(w webAPI) answer { return shown(w, "torrents/info?hashes="+hybrid.InfohashV1) },
 		func(w webAPI) answer { return shown(w, "torrents/info?"+strings.ToUpper(hash[7:])) },
-		func(w webAPI) answer { return fields(w, "torrents/info", "torrents/info?limit=1") },
-		func(w webAPI) answer { return fields(w, "transfer/info", "transfer/info") },
-		func(w webAPI) answer { return fields(w, "sync/maindata", "sync/maindata?rid=0") },
 		func(w webAPI) answer {
 			return w.post("torrents/delete", "deleteFiles=false&hashes="+hybrid.InfohashV1)
 		},
 		func(w webAPI) answer { return w.post("torrents/delete", "deleteFiles=false&hashes=all") },
 		func(w webAPI) answer { return w.get("torrents/info") },
 		sortedTags,
-		func(w webAPI) answer { return w.post("auth/logout", "") },
+		func(w webAPI) answer { w.client.Jar = jar(); return answer{} }, // without the session
 		func(w webAPI) answer { return w.post("auth/login", "username=x&password=wrong") },
 		func(w webAPI) answer { return w.post("auth/login", "username=x&password=wrong") },
 		func(w webAPI) answer { return w.post("auth/login", "username=x&password=wrong") },
@@ -264,29 +257,5 @@ func shown(w webAPI, call string) answer {
 
 	slices.Sort(lines)
 	a.text = strings.Join(lines, "\n")
-	return a
-}
-
-// fields names the fields of a call's result, one level down.
-func fields(w webAPI, name, call string) answer {
-	a := w.get(call)
-	var found any
-	if err := json.Unmarshal([]byte(a.text), &found); err != nil {
-		w.t.Error(err)
-	}
-
-	if list, ok := found.([]any); ok && len(list) > 0 {
-		found = list[0]
-	}
-
-	all, _ := found.(map[string]any)
-	a.text = name
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		a.text += " " + key
-		if below, ok := all[key].(map[string]any); ok && key == "server_state" {
-			a.text += fmt.Sprint(slices.Sorted(maps.Keys(below)))
-		}
-	}
-
 	return a
 }

@@ -115,7 +115,7 @@ func TestQBittorrentKeepsItsState(t *testing.T) {
 	if v, err := c.GetAppVersionCtx(testContext(t)); err != nil || v != "v"+q.Version {
 		t.Fatal(v, err)
 	}
-	if _, err := StartQBittorrent(testContext(t), QBittorrentOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), "already uses this folder") {
+	if _, err := StartQBittorrent(testContext(t), QBittorrentOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), "already uses "+dir) {
 		t.Errorf("a second server on the same folder: %v", err)
 	}
 

@@ -2,13 +2,11 @@ package servers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
@@ -35,12 +33,9 @@ type Temporal struct {
 	Namespace string // the requested one
 	Binary    string // path of the program
 
+	child
 	options      TemporalOptions
 	port, uiPort int
-
-	mu      sync.Mutex // guards the fields below
-	process *process   // nil while stopped
-	unlock  func()
 }
 
 // StartTemporal finds or builds the server, starts it and returns when it serves the namespace and the Web UI. The
@@ -55,71 +50,53 @@ func StartTemporal(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 		o.Namespace = client.DefaultNamespace
 	}
 
-	if o.DBFile != "" {
-		if o.DBFile, err = filepath.Abs(o.DBFile); err != nil {
-			return nil, fmt.Errorf("start Temporal: %w", err)
-		}
+	t := &Temporal{Namespace: o.Namespace, Binary: binary, options: o}
+	t.child = child{
+		name: "Temporal", launch: t.run,
+		end:   func(p *process) error { return p.stop(ask{syscall.SIGTERM, 10 * time.Second}) },
+		crash: (*process).kill,
 	}
 
-	t := &Temporal{Namespace: o.Namespace, Binary: binary, options: o}
-	if err := t.startAnywhere(ctx); err != nil {
+	if o.DBFile != "" {
+		file, err := filepath.Abs(o.DBFile)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(file), 0o700)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("start Temporal: %w", err)
+		}
+		t.options.DBFile, t.lockFile = file, file+".lock"
+	}
+
+	if err := t.startAnywhere(ctx, t.choosePorts); err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
 	return t, nil
 }
 
-// startAnywhere is the first start: any free ports will do.
-func (t *Temporal) startAnywhere(ctx context.Context) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
-	port, uiPort := t.options.Port, t.options.UIPort
-	for {
-		var err error
-		if t.port, err = PreferPort(port); err != nil {
-			return err
-		}
-
-		t.Address = loopback(t.port)
-		if uiPort >= 0 {
-			if t.uiPort, err = PreferPort(uiPort); err != nil {
-				return err
-			}
-			t.WebUI = "http://" + loopback(t.uiPort)
-		}
-
-		// Another process may take a port between the check and the server's start.
-		if err = t.start(ctx); !portTaken(err) {
-			return err
-		}
-
-		port, uiPort = 0, min(uiPort, 0)
+func (t *Temporal) choosePorts(preferred bool) (port int, err error) {
+	uiPort := min(t.options.UIPort, 0) // any, or none
+	if preferred {
+		port, uiPort = t.options.Port, t.options.UIPort
 	}
+
+	if t.port, err = PreferPort(port); err != nil {
+		return 0, err
+	}
+	t.Address = loopback(t.port)
+
+	if uiPort >= 0 {
+		t.uiPort, err = PreferPort(uiPort)
+		t.WebUI = "http://" + loopback(t.uiPort)
+	}
+	return t.port, err
 }
 
-// start starts the server on the chosen ports. The caller holds t.mu.
-func (t *Temporal) start(ctx context.Context) (err error) {
-	unlock := func() {}
-	if file := t.options.DBFile; file != "" {
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			return err
-		}
-		unlock, err = lock(file + ".lock")
-		if errors.Is(err, errLocked) {
-			return fmt.Errorf("a server that is running already uses %s: stop it or choose another file", file)
-		} else if err != nil {
-			return err
-		}
-	}
-	defer func() {
-		if err != nil {
-			unlock()
-		}
-	}()
-
+// run starts the server on the chosen ports.
+func (t *Temporal) run(ctx context.Context) (*process, error) {
 	args, err := t.arguments()
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	process, err := start(command{
@@ -132,7 +109,7 @@ func (t *Temporal) start(ctx context.Context) (err error) {
 		log:   t.options.Log,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, temporalStartTime)
@@ -140,11 +117,9 @@ func (t *Temporal) start(ctx context.Context) (err error) {
 
 	if err := t.await(ctx, process); err != nil {
 		process.kill()
-		return err
+		return nil, err
 	}
-
-	t.process, t.unlock = process, unlock
-	return nil
+	return process, nil
 }
 
 func (t *Temporal) arguments() ([]string, error) {
@@ -196,51 +171,4 @@ func (t *Temporal) arguments() ([]string, error) {
 	}
 
 	return args, nil
-}
-
-// Stop shuts the server down and waits until it has ended. On a stopped server it does nothing.
-func (t *Temporal) Stop() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.stop()
-}
-
-func (t *Temporal) stop() error {
-	return t.end(func(p *process) error { return p.stop(ask{syscall.SIGTERM, 10 * time.Second}) })
-}
-
-// Kill ends the server at once, as a crash does.
-func (t *Temporal) Kill() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_ = t.end(func(p *process) error { p.kill(); return nil })
-}
-
-func (t *Temporal) end(how func(*process) error) error {
-	if t.process == nil {
-		return nil
-	}
-	err := how(t.process)
-	t.unlock()
-	t.process, t.unlock = nil, nil
-	return err
-}
-
-// Restart stops the server, if it runs, and starts it on the same ports and file. Without DBFile its state is lost.
-func (t *Temporal) Restart(ctx context.Context) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	// The server may have crashed before, or had to be killed. It has ended in each case, so the error is dropped.
-	_ = t.stop()
-	if err := t.start(ctx); err != nil {
-		return fmt.Errorf("restart Temporal: %w", err)
-	}
-	return nil
-}
-
-// Done is closed when the present server has ended, for any reason. While stopped it is closed already.
-func (t *Temporal) Done() <-chan struct{} {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return doneOf(t.process)
 }

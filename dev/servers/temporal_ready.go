@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"time"
 
@@ -22,14 +21,7 @@ const temporalRetention = 30 * 24 * time.Hour
 func (t *Temporal) await(ctx context.Context, p *process) error {
 	const poll = 50 * time.Millisecond
 	// A plain connection comes first: a gRPC client that was refused once waits a second before it tries again.
-	err := p.await(ctx, poll, func(ctx context.Context) error {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", t.Address)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err
-	})
-	if err != nil {
+	if err := p.awaitPort(ctx, t.Address); err != nil {
 		return err
 	}
 

@@ -16,17 +16,14 @@ const maxRequests = 20_000
 
 // Request is one logged call to a stand-in; secrets in its path are masked.
 type Request struct {
-	Method   string    `json:"method"`
-	Path     string    `json:"path"`
-	Query    string    `json:"query,omitempty"`
-	Call     string    `json:"call,omitempty"` // what tells calls of one path apart
-	At       time.Time `json:"at"`
-	Status   int       `json:"status"`          // 0: still running, or ended without an answer
-	Received int64     `json:"received"`        // bytes of the request's body that were read
-	Sent     int64     `json:"sent"`            // bytes of the answer's body
-	Bytes    int64     `json:"bytes"`           // Received + Sent
-	Fault    string    `json:"fault,omitempty"` // kind of the fault that hit it
-	Done     bool      `json:"done"`
+	Method string    `json:"method"`
+	Path   string    `json:"path"`
+	Query  string    `json:"query,omitempty"`
+	Call   string    `json:"call,omitempty"` // what tells calls of one path apart
+	At     time.Time `json:"at"`
+	Status int       `json:"status"`          // 0: still running, or ended without an answer
+	Fault  string    `json:"fault,omitempty"` // kind of the fault that hit it
+	Done   bool      `json:"done"`
 }
 
 // Problem is an error answer, before it gets the format of one system.
@@ -65,7 +62,6 @@ func (c *Control) SetUp(p Protocol) *http.ServeMux {
 	c.released = make(chan struct{})
 	c.routes = http.NewServeMux()
 	c.routes.HandleFunc("POST /_/faults", c.postFault)
-	c.routes.HandleFunc("GET /_/faults", c.getFaults)
 	c.routes.HandleFunc("DELETE /_/faults", c.deleteFaults)
 	c.routes.HandleFunc("GET /_/requests", c.getRequests)
 	c.routes.HandleFunc("/_/", func(w http.ResponseWriter, _ *http.Request) {
@@ -83,10 +79,9 @@ func (c *Control) Serve(w http.ResponseWriter, r *http.Request, system http.Hand
 
 	entry, fault := c.begin(r)
 	answer := &recorder{ResponseWriter: w}
-	body := &countedBody{ReadCloser: r.Body}
-	r = r.WithContext(r.Context()) // a copy: net/http uses the body of its own request to close a connection gently
-	r.Body = body
-	defer func() { c.finish(entry, answer, body) }() // also when a fault cuts the connection by a panic
+	defer func() { c.finish(entry, answer) }() // also when a fault cuts the connection by a panic
+	// A fault replaces the body in a copy: net/http uses that of its own request to close a connection gently.
+	r = r.WithContext(r.Context())
 
 	if fault == nil {
 		system.ServeHTTP(answer, r)
@@ -136,12 +131,10 @@ func (c *Control) begin(r *http.Request) (*Request, *Fault) {
 	return entry, &fault
 }
 
-func (c *Control) finish(entry *Request, answer *recorder, body *countedBody) {
+func (c *Control) finish(entry *Request, answer *recorder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	entry.Status, entry.Sent, entry.Received = answer.status, answer.sent, body.n
-	entry.Bytes = entry.Sent + entry.Received
-	entry.Done = true
+	entry.Status, entry.Done = answer.status, true
 }
 
 // AddFault arms a fault after those that are armed already. It panics on an invalid fault.
@@ -170,13 +163,6 @@ func (c *Control) ClearFaults() {
 	c.released = make(chan struct{})
 }
 
-// Faults returns the armed faults, each with the number of requests that it will still hit.
-func (c *Control) Faults() []Fault {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]Fault{}, c.faults...)
-}
-
 // Requests returns the logged requests, oldest first.
 func (c *Control) Requests() []Request {
 	c.mu.Lock()
@@ -193,15 +179,7 @@ func (c *Control) postFault(w http.ResponseWriter, r *http.Request) {
 	if !ReadControl(w, r, &f) {
 		return
 	}
-	if err := c.addFault(f); err != nil {
-		WriteControlError(w, http.StatusBadRequest, err)
-		return
-	}
-	WriteJSON(w, http.StatusOK, f)
-}
-
-func (c *Control) getFaults(w http.ResponseWriter, _ *http.Request) {
-	WriteJSON(w, http.StatusOK, map[string]any{"items": c.Faults()})
+	AnswerControl(w, c.addFault(f))
 }
 
 func (c *Control) deleteFaults(w http.ResponseWriter, _ *http.Request) {
@@ -222,6 +200,15 @@ func ReadControl(w http.ResponseWriter, r *http.Request, v any) bool {
 		return false
 	}
 	return true
+}
+
+// AnswerControl answers a control call that has no result.
+func AnswerControl(w http.ResponseWriter, err error) {
+	if err != nil {
+		WriteControlError(w, http.StatusBadRequest, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 func WriteControlError(w http.ResponseWriter, status int, err error) {

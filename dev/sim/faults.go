@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -28,8 +26,6 @@ type Fault struct {
 	RetryAfter int `json:"retry_after,omitempty"`
 	// AfterBytes is how much of a body (the request's or the answer's) passes before cut, stall and short_body act.
 	AfterBytes int64 `json:"after_bytes,omitempty"`
-	// ExtraBytes is what long_body adds; 0 means 64 KiB.
-	ExtraBytes int64 `json:"extra_bytes,omitempty"`
 	// BytesPerSecond is the speed of throttle, in both directions.
 	BytesPerSecond int64 `json:"bytes_per_second,omitempty"`
 	// Delay comes before everything else. For timeout it is when the connection is dropped (0: never).
@@ -43,18 +39,16 @@ type Fault struct {
 
 // kinds are the faults that every stand-in has, besides HTTP statuses.
 var kinds = map[string]func(incident, http.ResponseWriter, *http.Request){
-	"413_empty":    incident.empty413,    // 413 without a body
-	"html_502":     incident.html502,     // the page of a proxy whose upstream is unavailable
-	"timeout":      incident.timeout,     // accept and never answer
-	"slow":         incident.pass,        // only the delay
-	"cut":          incident.cut,         // drop the connection in mid-body
-	"stall":        incident.stall,       // stop in mid-body and keep the connection
-	"throttle":     incident.throttle,    // bytes_per_second
-	"lost_answer":  incident.lostAnswer,  // carry the request out, then drop the connection instead of answering
-	"long_body":    incident.longBody,    // no declared length, and more bytes than the file has
-	"short_body":   incident.shortBody,   // no declared length, and a clean end after after_bytes
-	"etag":         incident.otherETag,   // the file seems changed: another ETag, If-Range fails
-	"ignore_range": incident.ignoreRange, // the complete file whatever Range asks
+	"413_empty":   incident.empty413,   // 413 without a body
+	"html_502":    incident.html502,    // the page of a proxy whose upstream is unavailable
+	"timeout":     incident.timeout,    // accept and never answer
+	"slow":        incident.pass,       // only the delay
+	"cut":         incident.cut,        // drop the connection in mid-body
+	"stall":       incident.stall,      // stop in mid-body and keep the connection
+	"throttle":    incident.throttle,   // bytes_per_second
+	"lost_answer": incident.lostAnswer, // carry the request out, then drop the connection instead of answering
+	"long_body":   incident.longBody,   // no declared length, and more bytes than the file has
+	"short_body":  incident.shortBody,  // no declared length, and a clean end after after_bytes
 }
 
 // check returns an error unless the fault is valid for a system with the given kinds of its own.
@@ -65,8 +59,8 @@ func (f Fault) check(named map[string]Problem) error {
 		allowed = append(allowed, slices.Sorted(maps.Keys(named))...)
 		return fmt.Errorf("unknown kind %q; allowed: an HTTP status from 400 to 599, %s", f.Kind, strings.Join(allowed, ", "))
 	}
-	if min(int64(f.Times), int64(f.RetryAfter), f.AfterBytes, f.ExtraBytes, f.BytesPerSecond, int64(f.Delay)) < 0 {
-		return errors.New("times, retry_after, after_bytes, extra_bytes, bytes_per_second and delay_ms must not be negative")
+	if min(int64(f.Times), int64(f.RetryAfter), f.AfterBytes, f.BytesPerSecond, int64(f.Delay)) < 0 {
+		return errors.New("times, retry_after, after_bytes, bytes_per_second and the delay must not be negative")
 	}
 	if f.Kind == "throttle" && f.BytesPerSecond == 0 {
 		return errors.New("throttle needs bytes_per_second")
@@ -82,32 +76,4 @@ func (f Fault) status() int {
 		return 0
 	}
 	return n
-}
-
-// MarshalJSON writes the delay in milliseconds as delay_ms.
-func (f Fault) MarshalJSON() ([]byte, error) {
-	type plain Fault
-	return json.Marshal(struct {
-		plain
-		DelayMS int64 `json:"delay_ms,omitempty"`
-	}{plain(f), f.Delay.Milliseconds()})
-}
-
-// UnmarshalJSON reads what MarshalJSON writes and refuses unknown fields.
-func (f *Fault) UnmarshalJSON(data []byte) error {
-	type plain Fault
-	var v struct {
-		plain
-		DelayMS int64 `json:"delay_ms"`
-	}
-
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&v); err != nil {
-		return err
-	}
-
-	*f = Fault(v.plain)
-	f.Delay = time.Duration(v.DelayMS) * time.Millisecond
-	return nil
 }

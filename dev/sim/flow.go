@@ -13,11 +13,10 @@ const BufferSize = 256 << 10
 
 const unlimited = math.MaxInt64
 
-// recorder records the status and the size of an answer.
+// recorder records the status of an answer.
 type recorder struct {
 	http.ResponseWriter
 	status int
-	sent   int64
 }
 
 // WriteHeader records the status.
@@ -28,14 +27,12 @@ func (w *recorder) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write counts the bytes.
+// Write records the status of an answer without a header of its own.
 func (w *recorder) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	n, err := w.ResponseWriter.Write(p)
-	w.sent += int64(n)
-	return n, err
+	return w.ResponseWriter.Write(p)
 }
 
 // ReadFrom keeps the kernel's direct copy from file to socket; a Write would prevent it.
@@ -43,26 +40,11 @@ func (w *recorder) ReadFrom(src io.Reader) (int64, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	n, err := io.Copy(w.ResponseWriter, src)
-	w.sent += n
-	return n, err
+	return io.Copy(w.ResponseWriter, src)
 }
 
 // Unwrap lets http.ResponseController find the connection.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// countedBody records how much of a request's body was read.
-type countedBody struct {
-	io.ReadCloser
-	n int64
-}
-
-// Read counts the bytes.
-func (b *countedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.n += int64(n)
-	return n, err
-}
 
 // Limiter lets a number of bytes pass in one direction, at a given speed, and then acts.
 type Limiter struct {

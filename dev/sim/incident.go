@@ -120,29 +120,11 @@ func (i incident) apply(r *http.Request) { i.system.ServeHTTP(&nowhere{header: h
 
 func (i incident) longBody(w http.ResponseWriter, r *http.Request) {
 	i.system.ServeHTTP(&LimitedWriter{ResponseWriter: w, Limiter: SpeedLimit(0), headers: dropLength}, r)
-	extra := i.ExtraBytes
-	if extra == 0 {
-		extra = 64 << 10
-	}
-	_, _ = io.CopyN(w, rand.Reader, extra)
+	_, _ = io.CopyN(w, rand.Reader, 64<<10)
 }
 
 func (i incident) shortBody(w http.ResponseWriter, r *http.Request) {
 	i.system.ServeHTTP(&LimitedWriter{ResponseWriter: w, Limiter: Limiter{left: i.AfterBytes}, headers: dropLength}, r)
-}
-
-func (i incident) otherETag(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("If-Range") != "" {
-		r.Header.Del("Range")
-	}
-	tag := `"` + rand.Text() + `"`
-	setTag := func(h http.Header) { h.Set("ETag", tag) }
-	i.system.ServeHTTP(&LimitedWriter{ResponseWriter: w, Limiter: SpeedLimit(0), headers: setTag}, r)
-}
-
-func (i incident) ignoreRange(w http.ResponseWriter, r *http.Request) {
-	r.Header.Del("Range")
-	i.system.ServeHTTP(w, r)
 }
 
 func dropLength(h http.Header) { h.Del("Content-Length") }

@@ -37,7 +37,7 @@ const beside = `
 	INSERT INTO task_blockers (task_id, blocker_id) SELECT id, id - 1 FROM tasks WHERE id % 3 = 0;
 	INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination, amount_nano, reserved_nano, body_hash,
 			state, chain_lt, chain_hash, paid_nano, settled_at, kept_at, created_at)
-		SELECT 'purchase', hash, 1, wallet, id, updated_at, '', hash, 'fragment', 1, 1, hash, 'paid', lt, hash, 1, updated_at, updated_at, updated_at, created_at
+		SELECT 'purchase', hash, 1, wallet, id, updated_at, '', hash, 'fragment', 1, 1, hash, 'paid', lt, hash, 1, updated_at, updated_at, created_at
 		FROM transactions WHERE status = 'processed';
 	INSERT INTO ledger_entries (cause, wallet, transaction_hash, created_at) SELECT 'deposit/' || hash, wallet, hash, created_at FROM transactions;
 	INSERT INTO ledger_postings (entry_id, account, amount_nano) SELECT id, account, amount FROM ledger_entries, (VALUES ('wallet', 1), ('received', -1)) v (account, amount);

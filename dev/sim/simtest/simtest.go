@@ -65,7 +65,7 @@ func Answer(t testing.TB, r *http.Request) (int, []byte) {
 func Arm(t testing.TB, base string, fault map[string]any) {
 	t.Helper()
 	root := base[:strings.Index(base[len("http://"):], "/")+len("http://")]
-	if status, body := Do(t, "POST", root+"/_/faults", fault); status != http.StatusOK {
+	if status, body := Do(t, "POST", root+"/_/faults", fault); status != http.StatusNoContent {
 		t.Fatalf("%d %s", status, body)
 	}
 }

@@ -11,16 +11,12 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"net/url"
 	"strconv"
-	"unicode/utf8"
 
 	"stagecoach/dev/sim"
 )
 
-const (
-	maxParameters = 4 << 20 // bytes of all parameters of a call that are not files
-)
+const maxParameters = 4 << 20 // bytes of all parameters of a call that are not files
 
 // errTooLarge is a body or a document over the limit.
 var errTooLarge = errors.New("request entity too large")
@@ -36,7 +32,11 @@ type call struct {
 // files can be removed.
 func (t *Server) readCall(r *http.Request) (*call, error) {
 	c := &call{ctx: r.Context(), params: map[string]string{}, files: map[string]upload{}}
-	c.setAll(r.URL.Query())
+	query := r.URL.Query()
+	for name := range query {
+		c.params[name] = query.Get(name)
+	}
+
 	kind, options, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch kind {
 	case "multipart/form-data":
@@ -47,16 +47,6 @@ func (t *Server) readCall(r *http.Request) (*call, error) {
 			return c, err
 		}
 		return c, c.setJSON(body)
-	case "application/x-www-form-urlencoded":
-		body, err := readLimited(r.Body, maxParameters)
-		if err != nil {
-			return c, err
-		}
-		form, err := url.ParseQuery(string(body))
-		if err != nil {
-			return c, badRequest("can't parse the form")
-		}
-		c.setAll(form)
 	}
 
 	return c, nil
@@ -88,10 +78,6 @@ func (t *Server) readMultipart(c *call, body io.Reader, boundary string) error {
 		}
 
 		file.name = part.FileName()
-		if t.options.MangleNames {
-			file.name = cutRunes(file.name, 64)
-		}
-
 		c.files[part.FormName()] = file
 	}
 }
@@ -106,12 +92,6 @@ func readLimited(r io.Reader, limit int64) ([]byte, error) {
 		return nil, errTooLarge
 	}
 	return data, nil
-}
-
-func (c *call) setAll(values url.Values) {
-	for name := range values {
-		c.params[name] = values.Get(name)
-	}
 }
 
 func (c *call) setJSON(body []byte) error {
@@ -182,11 +162,4 @@ func (c *call) dropFiles() {
 	for file := range maps.Values(c.files) {
 		file.drop()
 	}
-}
-
-func cutRunes(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n])
 }

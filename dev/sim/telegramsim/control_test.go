@@ -13,22 +13,11 @@ import (
 
 func TestFaultsAreSteeredOverHTTP(t *testing.T) {
 	t.Parallel()
-	_, base := telegramTest(t, nil)
+	tg, base := telegramTest(t, nil)
 	root := strings.TrimSuffix(base, "/bot"+testToken+"/")
 
 	simtest.Arm(t, base, map[string]any{"match": "sendMessage", "kind": "429", "times": 2, "retry_after": 3})
-	simtest.Arm(t, base, map[string]any{"match": "getMe", "kind": "slow", "delay_ms": 50})
-	status, body := simtest.Do(t, "GET", root+"/_/faults", nil)
-	var list struct {
-		Items []map[string]any `json:"items"`
-	}
-	if err := json.Unmarshal(body, &list); err != nil || status != http.StatusOK || len(list.Items) != 2 {
-		t.Fatalf("%d %s", status, body)
-	}
-	if list.Items[0]["times"] != 2.0 || list.Items[0]["retry_after"] != 3.0 || list.Items[1]["delay_ms"] != 50.0 {
-		t.Fatalf("%s", body)
-	}
-
+	tg.AddFault(sim.Fault{Match: "getMe", Kind: "slow", Delay: 50 * time.Millisecond})
 	hello := map[string]any{"chat_id": 7, "text": "hello"}
 	for range 2 {
 		reply := bot(t, base, "sendMessage", hello)
@@ -48,8 +37,10 @@ func TestFaultsAreSteeredOverHTTP(t *testing.T) {
 	if status, _ := simtest.Do(t, "DELETE", root+"/_/faults", nil); status != http.StatusNoContent {
 		t.Fatal(status)
 	}
-	if _, body := simtest.Do(t, "GET", root+"/_/faults", nil); string(body) != "{\"items\":[]}\n" {
-		t.Fatalf("%s", body)
+	began = time.Now()
+	bot(t, base, "getMe", nil).must(t, nil)
+	if time.Since(began) >= 50*time.Millisecond {
+		t.Fatal("the fault is still armed")
 	}
 }
 
@@ -111,8 +102,7 @@ func TestRequestsAreLoggedWithoutSecrets(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	if r := log.Items[1]; r.Method != "POST" || r.Status != 200 || r.Fault != "" || r.Received == 0 || r.Sent == 0 ||
-		r.Bytes != r.Sent+r.Received {
+	if r := log.Items[1]; r.Method != "POST" || r.Status != 200 || r.Fault != "" {
 		t.Errorf("%+v", r)
 	}
 	if r := log.Items[2]; r.Status != 401 {

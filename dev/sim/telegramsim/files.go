@@ -143,24 +143,6 @@ func (t *Server) keep(file upload, chat, message int64) (*Document, error) {
 	return d, os.Rename(file.path, filepath.Join(t.options.Dir, d.Path))
 }
 
-// keepAgain gives a chat its own path for a document that was sent before; t.mu must be held.
-func (t *Server) keepAgain(d Document, chat, message int64) (*Document, error) {
-	if d.Path == "" {
-		return &d, nil
-	}
-
-	path, err := t.place(chat, message, d.Name)
-	if err != nil {
-		return nil, err
-	}
-
-	// On a disk without hard links the copies share the first one's path.
-	if os.Link(filepath.Join(t.options.Dir, d.Path), filepath.Join(t.options.Dir, path)) == nil {
-		d.Path = path
-	}
-	return &d, nil
-}
-
 // place makes the chat's folder and returns the file's path in it, relative to the stand-in's folder.
 func (t *Server) place(chat, message int64, name string) (string, error) {
 	folder := strconv.FormatInt(chat, 10)

@@ -10,29 +10,17 @@ import (
 
 // telegramMethods are the methods of the Bot API that the stand-in has, in lower case: case does not matter.
 var telegramMethods = map[string]func(*Server, *call) (any, error){
-	"getme":                  (*Server).getMe,
-	"getupdates":             (*Server).getUpdates,
-	"sendmessage":            (*Server).sendMessage,
-	"senddocument":           (*Server).sendDocument,
-	"sendchataction":         (*Server).sendChatAction,
-	"editmessagetext":        (*Server).editMessageText,
-	"editmessagereplymarkup": (*Server).editMessageReplyMarkup,
-	"deletemessage":          (*Server).deleteMessage,
-	"answercallbackquery":    (*Server).answerCallbackQuery,
-	"leavechat":              (*Server).leaveChat,
-	"getwebhookinfo":         (*Server).getWebhookInfo,
-	"deletewebhook":          (*Server).deleteWebhook,
-	"setmycommands":          (*Server).setMyCommands,
-	"deletemycommands":       accept,
-	"setmyname":              accept,
-	"setmydescription":       accept,
-	"setmyshortdescription":  accept,
-	"logout":                 accept,
-	"close":                  accept,
+	"getme":               (*Server).getMe,
+	"getupdates":          (*Server).getUpdates,
+	"sendmessage":         (*Server).sendMessage,
+	"senddocument":        (*Server).sendDocument,
+	"editmessagetext":     (*Server).editMessageText,
+	"deletemessage":       (*Server).deleteMessage,
+	"answercallbackquery": (*Server).answerCallbackQuery,
+	"leavechat":           (*Server).leaveChat,
+	"getwebhookinfo":      (*Server).getWebhookInfo,
+	"setmycommands":       (*Server).setMyCommands,
 }
-
-// accept is a method whose effect the stand-in does not show.
-func accept(*Server, *call) (any, error) { return true, nil }
 
 func (t *Server) getMe(*call) (any, error) {
 	return struct {
@@ -49,15 +37,6 @@ func (t *Server) getWebhookInfo(*call) (any, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return map[string]any{"url": "", "has_custom_certificate": false, "pending_update_count": len(t.state.updates)}, nil
-}
-
-func (t *Server) deleteWebhook(c *call) (any, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if c.params["drop_pending_updates"] != "true" {
-		return true, nil
-	}
-	return true, t.commit(telegramEntry{Ack: t.state.lastUpdate + 1})
 }
 
 func (t *Server) setMyCommands(c *call) (any, error) {
@@ -90,13 +69,6 @@ func (t *Server) chatID(c *call) (int64, error) {
 	return id, nil
 }
 
-func (t *Server) sendChatAction(c *call) (any, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, err := t.chatID(c)
-	return true, err
-}
-
 // leaveChat accepts to leave any group. The stand-in does not remember it: what comes from a group is up to the test.
 func (t *Server) leaveChat(c *call) (any, error) {
 	t.mu.Lock()
@@ -110,15 +82,7 @@ func (t *Server) leaveChat(c *call) (any, error) {
 }
 
 func (t *Server) sendMessage(c *call) (any, error) {
-	text, err := c.text("text", 4096, "message is too long")
-	if err != nil {
-		return nil, err
-	}
-	if text == "" {
-		return nil, badRequest("message text is empty")
-	}
-
-	buttons, err := c.buttons()
+	text, buttons, err := c.message()
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +140,7 @@ func (t *Server) sendDocument(c *call) (any, error) {
 	case uploaded:
 		m.Document, err = t.keep(file, chat, m.MessageID)
 	case again:
-		m.Document, err = t.keepAgain(known, chat, m.MessageID)
+		m.Document = &known // both messages share its path
 	case c.params["document"] == "":
 		err = badRequest("there is no document in the request")
 	default:
@@ -198,30 +162,22 @@ func (t *Server) send(chat int64, m Message) (any, error) {
 	return t.wire(chat, m), nil
 }
 
-func (t *Server) editMessageText(c *call) (any, error) {
-	text, err := c.text("text", 4096, "message is too long")
-	if err != nil {
-		return nil, err
+// message returns the text and the buttons of a message.
+func (c *call) message() (text string, buttons [][]Button, err error) {
+	if text, err = c.text("text", 4096, "message is too long"); err != nil {
+		return "", nil, err
 	}
 	if text == "" {
-		return nil, badRequest("message text is empty")
+		return "", nil, badRequest("message text is empty")
 	}
 
-	return t.edit(c, func(m *Message) (string, error) {
-		if m.Document != nil {
-			return "", badRequest("there is no text in the message to edit")
-		}
-		return text, nil
-	})
+	buttons, err = c.buttons()
+	return text, buttons, err
 }
 
-func (t *Server) editMessageReplyMarkup(c *call) (any, error) {
-	return t.edit(c, func(m *Message) (string, error) { return m.Text, nil })
-}
-
-// edit replaces a message's text and buttons; a call without a keyboard removes the old one.
-func (t *Server) edit(c *call, newText func(*Message) (string, error)) (any, error) {
-	buttons, err := c.buttons()
+// editMessageText replaces a message's text and buttons; a call without a keyboard removes the old one.
+func (t *Server) editMessageText(c *call) (any, error) {
+	text, buttons, err := c.message()
 	if err != nil {
 		return nil, err
 	}
@@ -240,13 +196,9 @@ func (t *Server) edit(c *call, newText func(*Message) (string, error)) (any, err
 		return nil, badRequest("message to edit not found")
 	case !m.FromBot:
 		return nil, badRequest("message can't be edited")
-	}
-
-	text, err := newText(m)
-	if err != nil {
-		return nil, err
-	}
-	if text == m.Text && slices.EqualFunc(buttons, m.Buttons, slices.Equal[[]Button]) {
+	case m.Document != nil:
+		return nil, badRequest("there is no text in the message to edit")
+	case text == m.Text && slices.EqualFunc(buttons, m.Buttons, slices.Equal[[]Button]):
 		return nil, badRequest("message is not modified: specified new message content and reply markup are exactly " +
 			"the same as a current content and reply markup of the message")
 	}

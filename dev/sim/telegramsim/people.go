@@ -28,15 +28,15 @@ type typed struct {
 // SendMessage writes to the bot as the user, who exists from then on. It panics on an error of the disk and on an
 // invalid user id.
 func (t *Server) SendMessage(user int64, text string) {
-	if _, _, err := t.receive(user, typed{Text: text}); err != nil {
+	if err := t.receive(user, typed{Text: text}); err != nil {
 		panic(err) // the test is void
 	}
 }
 
-// receive takes a message of a user and returns its id and the update's.
-func (t *Server) receive(id int64, in typed) (message, update int64, err error) {
+// receive takes a message of a user.
+func (t *Server) receive(id int64, in typed) error {
 	if id <= 0 {
-		return 0, 0, fmt.Errorf("a user's id must be positive, not %d", id)
+		return fmt.Errorf("a user's id must be positive, not %d", id)
 	}
 
 	t.mu.Lock()
@@ -57,30 +57,27 @@ func (t *Server) receive(id int64, in typed) (message, update int64, err error) 
 
 	// The update shows the sender, so the user is written before it.
 	if err := t.commit(telegramEntry{User: &user}); err != nil {
-		return 0, 0, err
+		return err
 	}
 
 	m := Message{MessageID: t.state.lastMessage + 1, Text: in.Text, At: time.Now()}
 	e := telegramEntry{Chat: id, Message: &m}
-	if update, err = t.publish(&e, "message", t.wire(id, m)); err != nil {
-		return 0, 0, err
+	if err := t.publish(&e, "message", t.wire(id, m)); err != nil {
+		return err
 	}
 	if err := t.commit(e); err != nil {
-		return 0, 0, err
+		return err
 	}
 
 	t.announce()
-	return m.MessageID, update, nil
+	return nil
 }
 
 // Click presses, as the user, the button with the given callback data on the newest message that has it.
-func (t *Server) Click(user int64, data string) error {
-	_, _, err := t.click(user, 0, data)
-	return err
-}
+func (t *Server) Click(user int64, data string) error { return t.click(user, 0, data) }
 
 // click presses a button on the given message, or on the newest when messageID is 0.
-func (t *Server) click(user, messageID int64, data string) (update int64, query string, err error) {
+func (t *Server) click(user, messageID int64, data string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
@@ -93,25 +90,25 @@ func (t *Server) click(user, messageID int64, data string) (update int64, query 
 	}
 
 	if m == nil {
-		return 0, "", errNoButton
+		return errNoButton
 	}
 
 	id := strconv.Itoa(1_000_000 + len(t.state.clicks))
 	click := &Callback{ID: id, UserID: user, MessageID: m.MessageID, Data: data}
 	e := telegramEntry{Click: click}
-	update, err = t.publish(&e, "callback_query", map[string]any{
+	err := t.publish(&e, "callback_query", map[string]any{
 		"id": click.ID, "from": t.state.users[user], "message": t.wire(user, *m),
 		"chat_instance": strconv.FormatInt(user, 10), "data": data,
 	})
 	if err != nil {
-		return 0, "", err
+		return err
 	}
 	if err := t.commit(e); err != nil {
-		return 0, "", err
+		return err
 	}
 
 	t.announce()
-	return update, click.ID, nil
+	return nil
 }
 
 // has reports whether the message carries a button with the given callback data.
@@ -137,13 +134,7 @@ func (t *Server) postMessage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	message, update, err := t.receive(id, in)
-	if err != nil {
-		sim.WriteControlError(w, http.StatusBadRequest, err)
-		return
-	}
-
-	sim.WriteJSON(w, http.StatusOK, map[string]int64{"message_id": message, "update_id": update})
+	sim.AnswerControl(w, t.receive(id, in))
 }
 
 func (t *Server) postClick(w http.ResponseWriter, r *http.Request) {
@@ -157,15 +148,7 @@ func (t *Server) postClick(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	update, query, err := t.click(id, in.MessageID, in.Data)
-	switch {
-	case errors.Is(err, errNoButton):
-		sim.WriteControlError(w, http.StatusNotFound, err)
-	case err != nil:
-		sim.WriteControlError(w, http.StatusInternalServerError, err)
-	default:
-		sim.WriteJSON(w, http.StatusOK, map[string]any{"update_id": update, "callback_query_id": query})
-	}
+	sim.AnswerControl(w, t.click(id, in.MessageID, in.Data))
 }
 
 //go:embed chat.html

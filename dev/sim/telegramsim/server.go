@@ -22,13 +22,11 @@ import (
 
 // Options are the settings of the stand-in for Telegram's Local Bot API server.
 type Options struct {
-	Dir            string // where received files and the journal are kept
-	Token          string // the bot's token, "<bot id>:<secret>"
-	MaxFileSize    int64  // largest document in bytes; 0 means 2097152000
-	SharedDir      string // folder that file:// documents may lie in; empty refuses them
-	BytesPerSecond int64  // speed of each request's body; 0 is unlimited
-	DiscardFiles   bool   // count and hash documents but do not keep them
-	MangleNames    bool   // cut multipart file names at 64 characters, as the real server does
+	Dir          string // where received files and the journal are kept
+	Token        string // the bot's token, "<bot id>:<secret>"
+	MaxFileSize  int64  // largest document in bytes; 0 means 2097152000
+	SharedDir    string // folder that file:// documents may lie in; empty refuses them
+	DiscardFiles bool   // count and hash documents but do not keep them
 }
 
 // Server is the stand-in for Telegram behind a Local Bot API server. It acts as the server and as the users.
@@ -56,7 +54,6 @@ type Message struct {
 	MessageID int64      `json:"message_id"`
 	FromBot   bool       `json:"from_bot"`
 	Text      string     `json:"text,omitempty"`
-	FirstText string     `json:"first_text,omitempty"` // the text before the first edit
 	Caption   string     `json:"caption,omitempty"`
 	Buttons   [][]Button `json:"buttons,omitempty"`
 	Document  *Document  `json:"document,omitempty"`
@@ -77,15 +74,6 @@ type Button struct {
 	Text string `json:"text"`
 	Data string `json:"data,omitempty"`
 	URL  string `json:"url,omitempty"`
-}
-
-// MarshalJSON writes the callback data as callback_data too, the Bot API's name for it.
-func (b Button) MarshalJSON() ([]byte, error) {
-	type plain Button
-	return json.Marshal(struct {
-		plain
-		CallbackData string `json:"callback_data,omitempty"`
-	}{plain(b), b.Data})
 }
 
 // Document is a file that a chat received.
@@ -144,7 +132,6 @@ func (t *Server) Close() error {
 var telegramFaults = map[string]sim.Problem{
 	"blocked":        {Status: 403, Text: "Forbidden: bot was blocked by the user"},
 	"deactivated":    {Status: 403, Text: "Forbidden: user is deactivated"},
-	"chat_not_found": {Status: 400, Text: "Bad Request: chat not found"},
 	"wrong_file_id":  {Status: 400, Text: "Bad Request: wrong file identifier/HTTP URL specified"},
 	"internal_error": {Status: 500, Text: "Internal Server Error"}, // in JSON, unlike a server that restarts
 }
@@ -222,10 +209,6 @@ func (t *Server) serveMethod(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		failTelegram(w, r, sim.Problem{Status: http.StatusNotFound, Text: "Not Found: method not found"})
 		return
-	}
-
-	if t.options.BytesPerSecond > 0 {
-		r.Body = &sim.LimitedBody{ReadCloser: r.Body, Limiter: sim.SpeedLimit(t.options.BytesPerSecond)}
 	}
 
 	c, err := t.readCall(r)

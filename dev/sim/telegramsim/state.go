@@ -88,9 +88,6 @@ func (s *telegramState) apply(e telegramEntry) {
 	}
 
 	if m := s.message(e.Chat, e.Edited); m != nil && e.Edit != nil {
-		if len(m.Edits) == 0 {
-			m.FirstText = m.Text
-		}
 		m.Edits = append(m.Edits, *e.Edit)
 		m.Text, m.Buttons = e.Edit.Text, e.Edit.Buttons
 	}

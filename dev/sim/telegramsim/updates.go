@@ -116,17 +116,14 @@ func (t *Server) allow(raw string) error {
 
 // publish adds an update of the given type to an entry that is committed next. It adds none when the bot has not asked
 // for the type. t.mu must be held.
-func (t *Server) publish(e *telegramEntry, kind string, content any) (int64, error) {
+func (t *Server) publish(e *telegramEntry, kind string, content any) error {
 	if len(t.state.allowed) > 0 && !slices.Contains(t.state.allowed, kind) {
-		return 0, nil
+		return nil
 	}
 	id := t.state.lastUpdate + 1
 	body, err := json.Marshal(map[string]any{"update_id": id, kind: content})
-	if err != nil {
-		return 0, err
-	}
 	e.Update = &telegramUpdate{ID: id, Body: body}
-	return id, nil
+	return err
 }
 
 // announce wakes the waiting getUpdates; t.mu must be held.

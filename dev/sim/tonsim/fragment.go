@@ -24,13 +24,11 @@ import (
 type FragmentOptions struct {
 	Dir          string // keeps users, requests and purchases over a restart; empty: memory only
 	TonCenterURL string // where it reads the payments
-	TonCenterKey string // X-API-Key for it
-	Address      string // where payments go; empty: Fragment's wallet on the stand-in for toncenter
 	Token        string // the value that the session's stel_token must have; empty: any
 	Settings     FragmentSettings
 }
 
-// FragmentSettings can be changed under /_/. As an option, a field that is zero means its default.
+// FragmentSettings can be changed by Set. As an option, a field that is zero means its default.
 type FragmentSettings struct {
 	NanoPerStar int64  `json:"nano_per_star"` // price of one Star in nanoTON; 9,218,000
 	InitPercent int64  `json:"init_percent"`  // a request costs this share of the price shown; 100
@@ -71,14 +69,9 @@ func NewFragment(o FragmentOptions) (_ *Fragment, err error) {
 		return nil, errors.New("fragment stand-in: no toncenter to look for payments")
 	}
 
-	if o.Address == "" {
-		f.address, err = wallet.AddressFromPubKey(
-			shopKey().Public().(ed25519.PublicKey), wallet.ConfigV5R1Final{NetworkGlobalID: wallet.MainnetGlobalID}, 0,
-		)
-	} else {
-		f.address, err = parseAccount(o.Address)
-	}
-
+	f.address, err = wallet.AddressFromPubKey(
+		shopKey().Public().(ed25519.PublicKey), wallet.ConfigV5R1Final{NetworkGlobalID: wallet.MainnetGlobalID}, 0,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("fragment stand-in: address of payments: %w", err)
 	}
@@ -158,22 +151,14 @@ func (f *Fragment) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.Serve(w
 
 func (f *Fragment) addRoutes(control *http.ServeMux) {
 	control.HandleFunc("GET /_/purchases", f.getPurchases)
-	control.HandleFunc("POST /_/users", f.postUser)
-	control.HandleFunc("GET /_/settings", f.getSettings)
-	control.HandleFunc("POST /_/settings", f.postSettings)
-	control.HandleFunc("POST /_/session/expire", f.postSession(sessionExpired))
-	control.HandleFunc("POST /_/session/renew", f.postSession(""))
 	control.HandleFunc("POST /_/hash/renew", func(w http.ResponseWriter, _ *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		answerControl(w, f.commit(fragmentEntry{Hash: newPageHash()}))
+		sim.AnswerControl(w, f.commit(fragmentEntry{Hash: newPageHash()}))
 	})
 
 	f.system = http.NewServeMux()
-	for _, page := range []string{"GET /{$}", "GET /stars", "GET /stars/buy"} {
-		f.system.HandleFunc(page, f.getPage)
-	}
-
+	f.system.HandleFunc("GET /stars/buy", f.getPage)
 	f.system.HandleFunc("GET /my/profile", f.getProfile)
 	f.system.HandleFunc("POST /api", f.postAPI)
 	f.system.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -256,16 +241,6 @@ func (f *Fragment) session(r *http.Request) bool {
 		(f.options.Token == "" || values["stel_token"] == f.options.Token)
 }
 
-func (f *Fragment) postUser(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Username string `json:"username"`
-		Kind     string `json:"kind"`
-	}
-	if sim.ReadControl(w, r, &body) {
-		answerControl(w, f.SetUser(body.Username, body.Kind))
-	}
-}
-
 // SetUser sets what a username stands for, see userKinds. Every other username is a user's.
 func (f *Fragment) SetUser(username, kind string) error {
 	if _, ok := userKinds[kind]; !ok || username == "" {
@@ -281,28 +256,11 @@ func plainUsername(text string) string {
 	return strings.ToLower(strings.TrimPrefix(strings.TrimSpace(text), "@"))
 }
 
-func (f *Fragment) getSettings(w http.ResponseWriter, _ *http.Request) {
-	sim.WriteJSON(w, http.StatusOK, f.CurrentSettings())
-}
-
 // CurrentSettings returns the present settings.
 func (f *Fragment) CurrentSettings() FragmentSettings {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.state.settings
-}
-
-// postSettings changes the settings that the body names.
-func (f *Fragment) postSettings(w http.ResponseWriter, r *http.Request) {
-	s := f.CurrentSettings()
-	if !sim.ReadControl(w, r, &s) {
-		return
-	}
-	if err := f.Set(s); err != nil {
-		sim.WriteControlError(w, http.StatusBadRequest, err)
-		return
-	}
-	f.getSettings(w, r)
 }
 
 // Set changes all settings.
@@ -320,20 +278,4 @@ func (f *Fragment) Set(s FragmentSettings) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.commit(fragmentEntry{Settings: &s})
-}
-
-func (f *Fragment) postSession(says string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		s := f.CurrentSettings()
-		s.SessionFailed = says
-		answerControl(w, f.Set(s))
-	}
-}
-
-func answerControl(w http.ResponseWriter, err error) {
-	if err != nil {
-		sim.WriteControlError(w, http.StatusBadRequest, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
 }

@@ -48,17 +48,13 @@ func (h *hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ask calls toncenter.
+// ask calls the stand-in for toncenter.
 func (f *Fragment) ask(ctx context.Context, path string, query url.Values, into any) error {
 	r, err := http.NewRequestWithContext(
-		ctx, http.MethodGet, strings.TrimRight(f.options.TonCenterURL, "/")+"/api/v3/"+path+"?"+query.Encode(), nil,
+		ctx, http.MethodGet, strings.TrimRight(f.options.TonCenterURL, "/")+path+"?"+query.Encode(), nil,
 	)
 	if err != nil {
 		return err
-	}
-
-	if f.options.TonCenterKey != "" {
-		r.Header.Set("X-API-Key", f.options.TonCenterKey)
 	}
 
 	answer, err := f.http.Do(r)
@@ -80,7 +76,7 @@ func (f *Fragment) chainTime(ctx context.Context) (time.Time, error) {
 			At int64 `json:"gen_utime,string"`
 		} `json:"last"`
 	}
-	err := f.ask(ctx, "masterchainInfo", nil, &info)
+	err := f.ask(ctx, "/api/v3/masterchainInfo", nil, &info)
 	return time.Unix(info.Last.At, 0).UTC(), err
 }
 
@@ -109,7 +105,7 @@ func (f *Fragment) lookAt(ctx context.Context, account string) error {
 			Transactions []seenTransaction `json:"transactions"`
 		}
 
-		err := f.ask(ctx, "transactions", url.Values{
+		err := f.ask(ctx, "/api/v3/transactions", url.Values{
 			"account": {account}, "start_lt": {strconv.FormatUint(f.state.seenLT[account]+1, 10)}, "sort": {"asc"}, "limit": {strconv.Itoa(maxTransactions)},
 		}, &page)
 		if err != nil {
@@ -148,7 +144,7 @@ func (f *Fragment) takePayment(ctx context.Context, account string, t seenTransa
 		Transactions []seenTransaction `json:"transactions"`
 	}
 	sentBy := url.Values{"msg_hash": {hex.EncodeToString(t.InMsg.Hash[:])}, "direction": {"out"}}
-	if err := f.ask(ctx, "transactionsByMessage", sentBy, &senders); err != nil {
+	if err := f.ask(ctx, "/api/v3/transactionsByMessage", sentBy, &senders); err != nil {
 		return err
 	}
 

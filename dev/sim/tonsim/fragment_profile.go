@@ -1,11 +1,8 @@
 package tonsim
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"stagecoach/dev/sim"
 )
@@ -21,11 +18,14 @@ func (f *Fragment) getProfile(w http.ResponseWriter, r *http.Request) {
 	}
 
 	if connected == "" {
-		var err error
-		if connected, err = f.payer(r.Context()); err != nil {
+		var chain struct {
+			Wallet string `json:"wallet"`
+		}
+		if err := f.ask(r.Context(), "/_/chain", nil, &chain); err != nil {
 			failFragment(w, r, sim.Problem{Status: http.StatusServiceUnavailable})
 			return
 		}
+		connected = chain.Wallet
 	}
 
 	half := len(connected) / 2
@@ -40,29 +40,4 @@ func (f *Fragment) getProfile(w http.ResponseWriter, r *http.Request) {
 </div>
 </body></html>
 `, connected[:half], connected[half:])
-}
-
-// payer asks the stand-in for toncenter for the address of the service's wallet.
-func (f *Fragment) payer(ctx context.Context) (string, error) {
-	r, err := http.NewRequestWithContext(
-		ctx, http.MethodGet, strings.TrimRight(f.options.TonCenterURL, "/")+"/_/chain", nil,
-	)
-	if err != nil {
-		return "", err
-	}
-
-	answer, err := f.http.Do(r)
-	if err != nil {
-		return "", err
-	}
-	defer answer.Body.Close()
-
-	var chain struct {
-		Wallet string `json:"wallet"`
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&chain); err != nil {
-		return "", err
-	}
-
-	return chain.Wallet, nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/xssnick/tonutils-go/ton/wallet"
 	"github.com/xssnick/tonutils-go/tvm/cell"
 
-	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/simtest"
 )
 
@@ -162,10 +161,12 @@ func (s *shopper) purchases() (items []Purchase, unmatched []Payment) {
 	return answer.Items, answer.Unmatched
 }
 
-func (s *shopper) set(settings map[string]any) {
+func (s *shopper) set(change func(*FragmentSettings)) {
 	s.test.Helper()
-	if status, data := simtest.Do(s.test, "POST", s.base+"/_/settings", settings); status != http.StatusOK {
-		s.test.Fatalf("%d %s", status, data)
+	settings := s.shop.CurrentSettings()
+	change(&settings)
+	if err := s.shop.Set(settings); err != nil {
+		s.test.Fatal(err)
 	}
 }
 
@@ -197,7 +198,7 @@ func TestFragmentUnmatchedPayments(t *testing.T) {
 		t.Errorf("%+v %+v", items, unmatched)
 	}
 
-	s.set(map[string]any{"link_seconds": 0})
+	s.set(func(s *FragmentSettings) { s.LinkSeconds = 0 })
 	pay(func(*order) {
 		if err := s.sim.Steer(Steering{AdvanceMS: 2000}); err != nil {
 			t.Fatal(err)
@@ -208,7 +209,7 @@ func TestFragmentUnmatchedPayments(t *testing.T) {
 		t.Errorf("%+v %+v", items, unmatched)
 	}
 
-	s.set(map[string]any{"link_seconds": 600})
+	s.set(func(s *FragmentSettings) { s.LinkSeconds = 600 })
 	id, _ := s.init("durov", 50)
 	o, _ := s.linkOf(id)
 	for range 2 {
@@ -230,7 +231,7 @@ func TestFragmentBouncedPayment(t *testing.T) {
 	t.Parallel()
 	s := shopTest(t, nil)
 	nobody := "0:" + strings.Repeat("9", 64)
-	s.set(map[string]any{"to": nobody, "bounceable": true})
+	s.set(func(s *FragmentSettings) { s.To = nobody; s.Bounceable = true })
 	id, _ := s.init("durov", 50)
 	o, _ := s.linkOf(id)
 	if o.to[0] != 'E' {
@@ -262,7 +263,7 @@ func TestFragmentBouncedPayment(t *testing.T) {
 func TestFragmentDoneLaterAndConfirmed(t *testing.T) {
 	t.Parallel()
 	s := shopTest(t, nil)
-	s.set(map[string]any{"confirm": true, "done_after_ms": 60_000})
+	s.set(func(s *FragmentSettings) { s.Confirm = true; s.DoneAfterMS = 60_000 })
 	id, _ := s.init("durov", 50)
 	o, _ := s.linkOf(id)
 	message, _ := s.sign(o)
@@ -324,160 +325,6 @@ func TestFragmentTexts(t *testing.T) {
 	}
 }
 
-func TestFragmentRefusals(t *testing.T) {
-	t.Parallel()
-	s := shopTest(t, nil)
-	id, _ := s.init("durov", 50)
-	account := s.accountForm(id).Get("account")
-
-	for name, c := range map[string]struct {
-		method string
-		form   url.Values
-		want   string
-	}{
-		"no username":      {"searchStarsRecipient", url.Values{"query": {""}}, noSuchUser},
-		"no form":          {"searchStarsRecipient", url.Values{"query": {"1abc"}}, noSuchUser},
-		"too few":          {"updateStarsPrices", url.Values{"quantity": {"49"}}, "Invalid quantity"},
-		"too many":         {"initBuyStarsRequest", url.Values{"recipient": {recipientOf("durov")}, "quantity": {"1000001"}, "payment_method": {"ton"}}, "Invalid quantity"},
-		"other money":      {"initBuyStarsRequest", url.Values{"recipient": {recipientOf("durov")}, "quantity": {"50"}, "payment_method": {"usd"}}, badRequestText},
-		"no recipient":     {"initBuyStarsRequest", url.Values{"recipient": {"durov"}, "quantity": {"50"}, "payment_method": {"ton"}}, badRequestText},
-		"no request":       {"getBuyStarsLink", url.Values{"id": {"x"}, "transaction": {"1"}, "account": {account}, "device": {"{}"}}, badRequestText},
-		"no account":       {"getBuyStarsLink", url.Values{"id": {id}, "transaction": {"1"}, "account": {"{}"}, "device": {"{}"}}, badRequestText},
-		"friendly account": {"getBuyStarsLink", url.Values{"id": {id}, "transaction": {"1"}, "account": {strings.Replace(account, s.sim.wallet.StringRaw(), s.sim.Wallet(), 1)}, "device": {"{}"}}, badRequestText},
-		"no device":        {"getBuyStarsLink", url.Values{"id": {id}, "transaction": {"1"}, "account": {account}}, badRequestText},
-		"no boc":           {"confirmReq", url.Values{"id": {id}, "boc": {"AAAA"}}, badRequestText},
-		"no method":        {"buyStars", url.Values{}, badRequestText},
-	} {
-		if answer := s.ask(c.method, c.form); answer["error"] != c.want {
-			t.Errorf("%s: %v, want %s", name, answer, c.want)
-		}
-	}
-
-	search := url.Values{"query": {"durov"}}
-	for _, header := range []string{"X-Requested-With", "Origin", "Referer"} {
-		if status, _ := s.send("searchStarsRecipient", search, func(r *http.Request) { r.Header.Del(header) }); status != http.StatusForbidden {
-			t.Errorf("without %s: %d", header, status)
-		}
-	}
-
-	s.hash = "00"
-	if answer := s.ask("searchStarsRecipient", search); answer["error"] != badRequestText {
-		t.Errorf("a wrong hash: %v", answer)
-	}
-}
-
-func TestFragmentSteering(t *testing.T) {
-	t.Parallel()
-	s := shopTest(t, nil)
-	post := func(path string, body any) int {
-		status, _ := simtest.Do(t, "POST", s.base+path, body)
-		return status
-	}
-
-	search := func() any {
-		return s.ask("searchStarsRecipient", url.Values{"query": {"some_one"}})["error"]
-	}
-
-	for kind, want := range map[string]any{"unknown": noSuchUser, "channel": notAUser, "bot": notAUser, "not_giftable": notGiftable, "user": nil} {
-		if status := post("/_/users", map[string]any{"username": "@Some_One", "kind": kind}); status != http.StatusNoContent {
-			t.Errorf("%s: %d", kind, status)
-		}
-		if got := search(); got != want {
-			t.Errorf("%s: %v", kind, got)
-		}
-	}
-
-	if err := s.shop.SetUser("some_one", "user"); err != nil {
-		t.Fatal(err)
-	}
-
-	for _, bad := range []map[string]any{{"username": "a", "kind": "ghost"}, {"kind": "user"}, {"user": "a"}} {
-		if status := post("/_/users", bad); status != http.StatusBadRequest {
-			t.Errorf("%v: %d", bad, status)
-		}
-	}
-
-	for _, bad := range []map[string]any{{"nano_per_star": 0}, {"link_percent": -1}, {"latency_ms": -1}, {"to": "x"}, {"speed": 1}} {
-		if status := post("/_/settings", bad); status != http.StatusBadRequest {
-			t.Errorf("%v: %d", bad, status)
-		}
-	}
-
-	s.set(map[string]any{"nano_per_star": 20_000_000})
-	s.set(map[string]any{"latency_ms": 1})
-	if id, amount := s.init("durov", 50); id == "" || amount != "1" {
-		t.Errorf("at another price: %s", amount)
-	}
-
-	id, _ := s.init("durov", 50)
-	if status := post("/_/session/expire", nil); status != http.StatusNoContent {
-		t.Errorf("%d", status)
-	}
-	if answer := s.ask("getBuyStarsLink", s.accountForm(id)); answer["error"] != sessionExpired || search() != nil {
-		t.Errorf("%v", answer)
-	}
-	if status := post("/_/session/renew", nil); status != http.StatusNoContent {
-		t.Errorf("%d", status)
-	}
-
-	s.set(map[string]any{"verify": true})
-	if answer := s.ask("getBuyStarsLink", s.accountForm(id)); answer["need_verify"] != true || answer["transaction"] != nil {
-		t.Errorf("%v", answer)
-	}
-
-	s.jar = "stel_ssid=a"
-	if answer := s.ask("getBuyStarsLink", s.accountForm(id)); answer["error"] != sessionExpired {
-		t.Errorf("without the other cookies: %v", answer)
-	}
-
-	old := s.hash
-	if status := post("/_/hash/renew", nil); status != http.StatusNoContent {
-		t.Errorf("%d", status)
-	}
-	if got := search(); got != badRequestText || s.hash != old {
-		t.Errorf("the old hash: %v", got)
-	}
-}
-
-// A fault can hit one method although all of them have one path; its error pages look like Fragment's.
-func TestFragmentFaults(t *testing.T) {
-	t.Parallel()
-	s := shopTest(t, nil)
-	simtest.Arm(t, s.base+"/", map[string]any{"match": "initBuyStarsRequest", "kind": "503", "times": 1})
-	simtest.Arm(t, s.base+"/", map[string]any{"match": "updateStarsPrices", "kind": "access_denied", "times": 1})
-	simtest.Arm(t, s.base+"/", map[string]any{"match": "GET /stars", "kind": "403", "times": 1})
-	s.ask("searchStarsRecipient", url.Values{"query": {"durov"}})
-	if status, data := s.send("initBuyStarsRequest", url.Values{}, nil); status != http.StatusServiceUnavailable || !strings.Contains(string(data), "<html>") {
-		t.Errorf("%d %s", status, data)
-	}
-	if answer := s.ask("updateStarsPrices", url.Values{}); answer["error"] != "Access denied" {
-		t.Errorf("%v", answer)
-	}
-	if status, _ := simtest.Do(t, "GET", s.base+"/stars/buy", nil); status != http.StatusForbidden {
-		t.Errorf("%d", status)
-	}
-	if status, _ := simtest.Do(t, "GET", s.base+"/gifts", nil); status != http.StatusNotFound {
-		t.Errorf("%d", status)
-	}
-
-	var names []string
-	for _, r := range s.shop.Requests() {
-		names = append(names, r.Call)
-	}
-
-	if got := strings.Join(names, ","); got != ",searchStarsRecipient,initBuyStarsRequest,updateStarsPrices,," {
-		t.Errorf("log: %s", got)
-	}
-
-	s.sim.AddFault(sim.Fault{Kind: "500"})
-	if status, data := s.send("updateStarsBuyState", url.Values{}, nil); status != http.StatusServiceUnavailable {
-		t.Errorf("while the chain is away: %d %s", status, data)
-	}
-	if status, data := simtest.Do(t, "GET", s.base+"/_/purchases", nil); status != http.StatusBadGateway {
-		t.Errorf("while the chain is away: %d %s", status, data)
-	}
-}
-
 func TestFragmentSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	o := FragmentOptions{Dir: t.TempDir()}
@@ -523,15 +370,5 @@ func TestFragmentSurvivesRestart(t *testing.T) {
 	}
 	if items, _ := s.purchases(); len(items) != 2 {
 		t.Errorf("a link from before is worth nothing: %+v", items)
-	}
-}
-
-func TestFragmentOptions(t *testing.T) {
-	t.Parallel()
-	for _, o := range []FragmentOptions{{}, {TonCenterURL: "http://127.0.0.1:1", Address: "x"}} {
-		if f, err := NewFragment(o); err == nil {
-			t.Errorf("%+v passes", o)
-			_ = f.Close()
-		}
 	}
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/xssnick/tonutils-go/address"
 	"github.com/xssnick/tonutils-go/tvm"
-	"golang.org/x/time/rate"
 
 	"stagecoach/dev/sim"
 )
@@ -24,16 +23,13 @@ import (
 type TonCenterOptions struct {
 	Dir        string // keeps the chain over a restart; empty: memory only
 	PublicKey  string // of the service's V5R1 wallet, in hex
-	Network    int32  // global id; 0 means -239, the main network
 	Balance    int64  // nanoTON that the wallet has at first; 0 means 10 TON, negative none
 	Undeployed bool   // the wallet's contract is deployed by its first payment
 	// from a broadcast, and from each hop, to the next block; 0: everything happens at once
-	BlockTime         time.Duration
-	Finality          time.Duration    // from a transaction until it is final
-	Latency           time.Duration    // added to every call
-	APIKey            string           // the one valid key; empty: any will do
-	RequestsPerSecond float64          // limit of a client without the key; 0: none
-	Clock             func() time.Time `json:"-"` // the chain's clock before it is advanced; nil: the real one
+	BlockTime time.Duration
+	Finality  time.Duration    // from a transaction until it is final
+	Latency   time.Duration    // added to every call
+	Clock     func() time.Time `json:"-"` // the chain's clock before it is advanced; nil: the real one
 }
 
 // TonCenter is the stand-in for the toncenter v3 API. Real contracts run in an emulator behind it: the service's own
@@ -42,7 +38,6 @@ type TonCenter struct {
 	sim.Control
 	options TonCenterOptions
 	system  *http.ServeMux
-	limiter *rate.Limiter
 
 	mu      sync.Mutex
 	chain   *chain
@@ -53,10 +48,6 @@ type TonCenter struct {
 
 // NewTonCenter opens the stand-in with the chain that an earlier one left in the same folder.
 func NewTonCenter(o TonCenterOptions) (*TonCenter, error) {
-	if o.Network == 0 {
-		o.Network = -239
-	}
-
 	if o.Balance == 0 {
 		o.Balance = 10_000_000_000
 	}
@@ -75,11 +66,7 @@ func NewTonCenter(o TonCenterOptions) (*TonCenter, error) {
 		return nil, fmt.Errorf("toncenter stand-in: %w", err)
 	}
 
-	t := &TonCenter{options: o, limiter: rate.NewLimiter(rate.Inf, 0)}
-	if o.RequestsPerSecond > 0 {
-		t.limiter = rate.NewLimiter(rate.Limit(o.RequestsPerSecond), max(1, int(o.RequestsPerSecond)))
-	}
-
+	t := &TonCenter{options: o}
 	t.chain = &chain{rules: rules, machine: tvm.NewTVM(), clock: o.Clock, state: newChainState()}
 	if t.journal, err = sim.OpenJournal(o.Dir, t.chain.state.apply); err != nil {
 		return nil, fmt.Errorf("toncenter stand-in: %w", err)
@@ -107,11 +94,11 @@ func (t *TonCenter) found(publicKey []byte) (err error) {
 	}
 
 	balance, deployed := max(0, t.options.Balance), !t.options.Undeployed
-	if t.wallet, err = t.chain.openWallet(publicKey, t.options.Network, balance, deployed); err != nil {
+	if t.wallet, err = t.chain.openWallet(publicKey, balance, deployed); err != nil {
 		return err
 	}
 
-	t.shop, err = t.chain.openWallet(shopKey().Public().(ed25519.PublicKey), t.options.Network, 1_000_000_000, true)
+	t.shop, err = t.chain.openWallet(shopKey().Public().(ed25519.PublicKey), 1_000_000_000, true)
 	return err
 }
 
@@ -132,8 +119,7 @@ func (t *TonCenter) Close() error {
 // Wallet returns the address of the service's wallet in the user-friendly form.
 func (t *TonCenter) Wallet() string { return t.wallet.Bounce(false).String() }
 
-// Shop returns the address of a wallet contract that payments may go to: Fragment's, unless its stand-in is configured
-// otherwise.
+// Shop returns the address of the wallet contract that Fragment is paid to.
 func (t *TonCenter) Shop() string { return t.shop.Bounce(false).String() }
 
 // tonCenterFaults are refusals of a broadcast that differ from the usual one of their status. Nothing is applied.

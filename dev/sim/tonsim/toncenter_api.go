@@ -25,9 +25,9 @@ const maxTransactions = 1000 // of one answer
 
 func (t *TonCenter) addRoutes(control *http.ServeMux) {
 	control.HandleFunc("POST /_/deposits", t.postDeposit)
-	control.HandleFunc("POST /_/accounts", t.postAccount)
-	control.HandleFunc("POST /_/chain", t.postChain)
-	control.HandleFunc("GET /_/chain", t.getChain)
+	control.HandleFunc("GET /_/chain", func(w http.ResponseWriter, _ *http.Request) {
+		sim.WriteJSON(w, http.StatusOK, map[string]string{"wallet": t.Wallet(), "shop": t.Shop()})
+	})
 
 	t.system = http.NewServeMux()
 	t.system.Handle("GET /api/v3/transactions", t.call(t.getTransactions))
@@ -40,24 +40,11 @@ func (t *TonCenter) addRoutes(control *http.ServeMux) {
 	})
 }
 
-// call wraps a call of the API: its latency, its key and the format of its answers. The chain is locked and up to date.
+// call wraps a call of the API: its latency and the format of its answers. The chain is locked and up to date.
 func (t *TonCenter) call(answer func(r *http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if t.options.Latency > 0 && !sim.Sleep(r.Context(), t.options.Latency) {
 			sim.Abort()
-		}
-
-		key := cmp.Or(r.Header.Get("X-API-Key"), r.URL.Query().Get("api_key"))
-		switch {
-		case t.options.APIKey != "" && key != "" && key != t.options.APIKey:
-			sim.WriteJSON(
-				w, http.StatusUnauthorized,
-				map[string]any{"ok": false, "result": "API key does not exist", "code": http.StatusUnauthorized},
-			)
-			return
-		case key == "" && !t.limiter.Allow():
-			failTonCenter(w, r, sim.Problem{Status: http.StatusTooManyRequests})
-			return
 		}
 
 		result, err := t.locked(r, answer)
@@ -104,124 +91,6 @@ func parseAccount(text string) (*address.Address, error) {
 		return address.ParseRawAddr(text)
 	}
 	return address.ParseAddr(strings.NewReplacer("+", "-", "/", "_").Replace(text))
-}
-
-// window is the part of a list that a query asks for.
-type window struct {
-	offset, limit int
-	descending    bool
-}
-
-func readWindow(q url.Values, limit uint64) (w window, err error) {
-	offset, err := number(q, "offset", 0)
-	if err != nil {
-		return w, err
-	}
-	if limit, err = number(q, "limit", limit); err != nil {
-		return w, err
-	}
-	if limit < 1 || limit > maxTransactions {
-		return w, unprocessable("limit is not allowed: from 1 to %d", maxTransactions)
-	}
-
-	order := cmp.Or(q.Get("sort"), "desc")
-	if order != "asc" && order != "desc" {
-		return w, unprocessable("sort is not allowed: asc or desc")
-	}
-	return window{offset: int(min(offset, 1<<30)), limit: int(limit), descending: order == "desc"}, nil
-}
-
-func (t *TonCenter) getTransactions(r *http.Request) (any, error) {
-	q := r.URL.Query()
-	part, err := readWindow(q, 10)
-	if err != nil {
-		return nil, err
-	}
-
-	all := t.chain.state.transactions
-	if text := q.Get("account"); text != "" {
-		at, err := parseAccount(text)
-		if err != nil {
-			return nil, unprocessable("failed to parse account address")
-		}
-		all = nil
-		if account := t.chain.state.accounts[at.StringRaw()]; account != nil {
-			all = account.history
-		}
-	}
-
-	limits := map[string]uint64{"start_lt": 0, "end_lt": 1<<63 - 1, "start_utime": 0, "end_utime": 1<<63 - 1, "lt": 0}
-	for name, without := range limits {
-		if limits[name], err = number(q, name, without); err != nil {
-			return nil, err
-		}
-	}
-
-	wanted, byHash := hash{}, q.Get("hash") != ""
-	if byHash {
-		if wanted, byHash = parseHash(q.Get("hash")); !byHash {
-			return nil, unprocessable("failed to parse hash")
-		}
-	}
-
-	first, _ := slices.BinarySearchFunc(
-		all, limits["start_lt"], func(t *chainTransaction, lt uint64) int { return cmp.Compare(t.view.LT, lt) },
-	)
-	return t.list(all[first:], part, func(t *chainTransaction) bool {
-		at := uint64(t.at.Unix())
-		return t.view.LT <= limits["end_lt"] && limits["start_utime"] <= at && at <= limits["end_utime"] &&
-			(limits["lt"] == 0 || t.view.LT == limits["lt"]) && (!byHash || t.view.Hash == wanted)
-	}), nil
-}
-
-func (t *TonCenter) getTransactionsByMessage(r *http.Request) (any, error) {
-	q := r.URL.Query()
-	part, err := readWindow(q, 10)
-	if err != nil {
-		return nil, err
-	}
-
-	wanted, ok := parseHash(q.Get("msg_hash"))
-	if !ok {
-		return nil, unprocessable("failed to parse msg_hash")
-	}
-
-	way := direction(q.Get("direction"))
-	if way != "" && way != in && way != out {
-		return nil, unprocessable("direction is not allowed: in or out")
-	}
-	return t.list(t.chain.state.byMessage[wanted], part, func(t *chainTransaction) bool {
-		return way == "" || t.messages[wanted] == way
-	}), nil
-}
-
-// list returns the transactions of a window that pass.
-func (t *TonCenter) list(all []*chainTransaction, part window, pass func(*chainTransaction) bool) any {
-	chosen := []transactionView{}
-	now := t.chain.now()
-	visit := slices.All(all)
-	if part.descending {
-		visit = slices.Backward(all)
-	}
-
-	for _, transaction := range visit {
-		if transaction.hidden || !pass(transaction) {
-			continue
-		}
-		if part.offset > 0 {
-			part.offset--
-			continue
-		}
-
-		view := transaction.view
-		view.Finality = t.finality(now.Sub(transaction.at))
-		chosen = append(chosen, view)
-		if len(chosen) == part.limit {
-			break
-		}
-	}
-
-	return map[string]any{"transactions": chosen, "address_book": map[string]any{}}
 }
 
 // finality returns the finality of a transaction of an age. While it becomes final it has all three values in turn.
@@ -290,13 +159,9 @@ func walletNumbers(data *cell.Cell) (seqno, id uint64, err error) {
 
 func (t *TonCenter) getMasterchainInfo(*http.Request) (any, error) {
 	head := t.chain.head()
-	block := func(at time.Time) map[string]any {
-		return map[string]any{
-			"workchain": -1, "shard": "8000000000000000", "seqno": blockSeqno(at), "gen_utime": strconv.FormatInt(at.Unix(), 10),
-			"global_id": t.options.Network, "start_lt": strconv.FormatUint(t.chain.state.lt, 10), "end_lt": strconv.FormatUint(t.chain.state.lt, 10),
-		}
-	}
-	return map[string]any{"last": block(head), "first": block(time.Unix(1_700_000_001, 0))}, nil
+	return map[string]any{"last": map[string]any{
+		"workchain": -1, "seqno": blockSeqno(head), "gen_utime": strconv.FormatInt(head.Unix(), 10),
+	}}, nil
 }
 
 func (t *TonCenter) postMessage(r *http.Request) (any, error) {
@@ -342,4 +207,91 @@ func (t *TonCenter) postMessage(r *http.Request) (any, error) {
 	return map[string]any{
 		"message_hash": toHash(message.Hash()), "message_hash_norm": toHash(parsed.AsExternalIn().NormalizedHash()),
 	}, nil
+}
+
+// readLimit reads how many transactions a query asks for at most.
+func readLimit(q url.Values) (int, error) {
+	limit, err := number(q, "limit", 10)
+	if err != nil {
+		return 0, err
+	}
+	if limit < 1 || limit > maxTransactions {
+		return 0, unprocessable("limit is not allowed: from 1 to %d", maxTransactions)
+	}
+	return int(limit), nil
+}
+
+// getTransactions lists those of an account, oldest first.
+func (t *TonCenter) getTransactions(r *http.Request) (any, error) {
+	q := r.URL.Query()
+	limit, err := readLimit(q)
+	if err != nil {
+		return nil, err
+	}
+	if q.Get("sort") != "asc" {
+		return nil, unprocessable("the stand-in sorts by asc only")
+	}
+
+	at, err := parseAccount(q.Get("account"))
+	if err != nil {
+		return nil, unprocessable("failed to parse account address")
+	}
+	from, err := number(q, "start_lt", 0)
+	if err != nil {
+		return nil, err
+	}
+	to, err := number(q, "end_lt", 1<<63-1)
+	if err != nil {
+		return nil, err
+	}
+
+	var all []*chainTransaction
+	if account := t.chain.state.accounts[at.StringRaw()]; account != nil {
+		all = account.history
+	}
+	first, _ := slices.BinarySearchFunc(
+		all, from, func(t *chainTransaction, lt uint64) int { return cmp.Compare(t.view.LT, lt) },
+	)
+	return t.list(all[first:], limit, func(t *chainTransaction) bool { return t.view.LT <= to }), nil
+}
+
+func (t *TonCenter) getTransactionsByMessage(r *http.Request) (any, error) {
+	q := r.URL.Query()
+	limit, err := readLimit(q)
+	if err != nil {
+		return nil, err
+	}
+
+	wanted, ok := parseHash(q.Get("msg_hash"))
+	if !ok {
+		return nil, unprocessable("failed to parse msg_hash")
+	}
+
+	way := direction(q.Get("direction"))
+	if way != in && way != out {
+		return nil, unprocessable("direction is not allowed: in or out")
+	}
+	return t.list(t.chain.state.byMessage[wanted], limit, func(t *chainTransaction) bool {
+		return t.messages[wanted] == way
+	}), nil
+}
+
+// list returns the first transactions that pass.
+func (t *TonCenter) list(all []*chainTransaction, limit int, pass func(*chainTransaction) bool) any {
+	chosen := []transactionView{}
+	now := t.chain.now()
+	for _, transaction := range all {
+		if transaction.hidden || !pass(transaction) {
+			continue
+		}
+
+		view := transaction.view
+		view.Finality = t.finality(now.Sub(transaction.at))
+		chosen = append(chosen, view)
+		if len(chosen) == limit {
+			break
+		}
+	}
+
+	return map[string]any{"transactions": chosen, "address_book": map[string]any{}}
 }

@@ -166,7 +166,7 @@ func (c *chain) take(message *cell.Cell, at time.Time, entry chainEntry) (*chain
 
 	entry.Transaction = &storedTransaction{
 		Account: result.NextAccount.Address().StringRaw(), Cell: boc{result.TransactionCell},
-		State: boc{result.NextAccount.ShardAccountCell()}, LT: result.EndLT, Plain: entry.plain,
+		State: boc{result.NextAccount.ShardAccountCell()}, LT: result.EndLT,
 	}
 
 	for _, out := range result.OutMessages {
@@ -247,8 +247,8 @@ func (c *chain) setAccount(at *address.Address, balance int64, init *tlb.StateIn
 }
 
 // openWallet puts a V5R1 wallet contract on the chain, unless the account exists, and returns its address.
-func (c *chain) openWallet(publicKey []byte, network int32, balance int64, deployed bool) (*address.Address, error) {
-	version := wallet.ConfigV5R1Final{NetworkGlobalID: network}
+func (c *chain) openWallet(publicKey []byte, balance int64, deployed bool) (*address.Address, error) {
+	version := wallet.ConfigV5R1Final{NetworkGlobalID: wallet.MainnetGlobalID}
 	at, err := wallet.AddressFromPubKey(publicKey, version, 0)
 	if err != nil || c.state.accounts[at.StringRaw()] != nil {
 		return at, err
@@ -281,7 +281,7 @@ type chainAccount struct {
 	history []*chainTransaction // in order of lt
 }
 
-// chainSettings can be changed under /_/.
+// chainSettings can be changed by Steer.
 type chainSettings struct {
 	Offset    time.Duration `json:"offset"`     // of the chain's clock
 	BlockTime time.Duration `json:"block_time"` // 0: everything happens at once
@@ -299,7 +299,6 @@ type chainEntry struct {
 	Done        int64              `json:"done,omitempty"` // id of the queued message that was taken or dropped
 	Settings    *chainSettings     `json:"settings,omitempty"`
 	Reveal      bool               `json:"reveal,omitempty"` // shows hidden transactions
-	plain       bool               // see storedTransaction
 }
 
 type storedTransaction struct {
@@ -307,7 +306,6 @@ type storedTransaction struct {
 	Cell    boc    `json:"cell"`
 	State   boc    `json:"state"` // of the account, afterwards
 	LT      uint64 `json:"lt"`    // of the next transaction
-	Plain   bool   `json:"plain,omitempty"`
 	Hidden  bool   `json:"hidden,omitempty"`
 }
 

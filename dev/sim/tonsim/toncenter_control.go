@@ -27,12 +27,10 @@ type Deposit struct {
 	AmountNano int64  `json:"amount_nano"`
 	Comment    string `json:"comment"`
 	// the kind of body, see depositKinds; empty: a text comment, or no body without a comment
-	Kind      string `json:"kind"`
-	Bounce    bool   `json:"bounce"` // the sender wants the money back when it cannot be credited
-	Undecoded bool   `json:"undecoded"`
+	Kind string `json:"kind"`
 }
 
-// depositKinds make the bodies of deposits. All but the first three only look like deposits.
+// depositKinds make the bodies of deposits. All but the first two only look like deposits.
 var depositKinds = map[string]func(Deposit) (*cell.Cell, error){
 	"": func(d Deposit) (*cell.Cell, error) {
 		if d.Comment == "" {
@@ -40,7 +38,6 @@ var depositKinds = map[string]func(Deposit) (*cell.Cell, error){
 		}
 		return wallet.CreateCommentCell(d.Comment)
 	},
-	"two_cells": splitComment,
 	"binary": func(Deposit) (*cell.Cell, error) { // text without the prefix of a comment
 		return cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice([]byte{0xff, 0xfe, 0, 0x80}, 32).EndCell(), nil
 	},
@@ -74,18 +71,6 @@ func jettonNotice(d Deposit) (*cell.Cell, error) {
 		MustStoreAddr(address.NewAddress(0, 0, owner[:])).MustStoreBoolBit(true).MustStoreRef(comment).EndCell(), nil
 }
 
-// splitComment is a comment whose second half is in a cell of its own, however short it is.
-func splitComment(d Deposit) (*cell.Cell, error) {
-	half := len(d.Comment) / 2
-	if half > 120 {
-		return nil, errors.New("this comment takes more than two cells")
-	}
-	rest := cell.BeginCell().MustStoreSlice([]byte(d.Comment[half:]), uint(len(d.Comment)-half)*8)
-	return cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice(
-		[]byte(d.Comment[:half]), uint(half)*8,
-	).MustStoreRef(rest.EndCell()).EndCell(), nil
-}
-
 // Deposit makes a deposit, which is in a block at once. It returns the hash of the wallet's transaction in hex.
 func (t *TonCenter) Deposit(d Deposit) (string, error) {
 	body, ok := depositKinds[d.Kind]
@@ -117,7 +102,7 @@ func (t *TonCenter) Deposit(d Deposit) (string, error) {
 
 	now := t.chain.now()
 	message, err := tlb.ToCell(&tlb.InternalMessage{
-		IHRDisabled: true, Bounce: d.Bounce, Bounced: d.Kind == "bounced", SrcAddr: from, DstAddr: t.wallet,
+		IHRDisabled: true, Bounced: d.Kind == "bounced", SrcAddr: from, DstAddr: t.wallet,
 		Amount: tlb.FromNanoTON(big.NewInt(d.AmountNano)), FwdFee: tlb.FromNanoTONU(400_000),
 		CreatedLT: t.chain.state.lt, CreatedAt: uint32(now.Unix()), Body: payload,
 	})
@@ -125,7 +110,7 @@ func (t *TonCenter) Deposit(d Deposit) (string, error) {
 		return "", err
 	}
 
-	made, err := t.chain.take(message, now, chainEntry{plain: d.Undecoded})
+	made, err := t.chain.take(message, now, chainEntry{})
 	if err != nil {
 		return "", err
 	}
@@ -196,31 +181,14 @@ func (t *TonCenter) ChangeBalance(at string, change func(nano int64) int64) erro
 	return t.chain.setAccount(address, nano, nil)
 }
 
-func (t *TonCenter) postAccount(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Address     string `json:"address"`
-		BalanceNano int64  `json:"balance_nano"`
-	}
-	if !sim.ReadControl(w, r, &body) {
-		return
-	}
-	if err := t.SetBalance(body.Address, body.BalanceNano); err != nil {
-		sim.WriteControlError(w, http.StatusBadRequest, err)
-		return
-	}
-
-	w.WriteHeader(http.StatusNoContent)
-}
-
 // Steering changes the behaviour of the chain; a nil field changes nothing.
 type Steering struct {
-	AdvanceMS   int64  `json:"advance_ms"`    // advances the clock
-	BlockTimeMS *int64 `json:"block_time_ms"` // see TonCenterOptions
-	FinalityMS  *int64 `json:"finality_ms"`   // see TonCenterOptions
-	DelayMS     *int64 `json:"delay_ms"`      // until a broadcast is included, besides the block time
-	Drop        *int   `json:"drop"`          // so many broadcasts are accepted and then dropped
-	Hide        *int   `json:"hide"`          // so many transactions are missing in all answers until revealed
-	Reveal      bool   `json:"reveal"`        // shows hidden transactions and hides no more
+	AdvanceMS  int64  // advances the clock
+	FinalityMS *int64 // see TonCenterOptions
+	DelayMS    *int64 // until a broadcast is included, besides the block time
+	Drop       *int   // so many broadcasts are accepted and then dropped
+	Hide       *int   // so many transactions are missing in all answers until revealed
+	Reveal     bool   // shows hidden transactions and hides no more
 }
 
 // Steer changes the behaviour of the chain.
@@ -235,7 +203,7 @@ func (t *TonCenter) Steer(s Steering) error {
 	next := t.chain.state.settings
 	next.Offset += time.Duration(s.AdvanceMS) * time.Millisecond
 	times := map[*time.Duration]*int64{
-		&next.BlockTime: s.BlockTimeMS, &next.Finality: s.FinalityMS, &next.Delay: s.DelayMS,
+		&next.Finality: s.FinalityMS, &next.Delay: s.DelayMS,
 	}
 	for into, ms := range times {
 		if ms != nil {
@@ -253,7 +221,7 @@ func (t *TonCenter) Steer(s Steering) error {
 		}
 	}
 
-	if s.AdvanceMS < 0 || min(next.BlockTime, next.Finality, next.Delay) < 0 || min(next.Drop, next.Hide) < 0 {
+	if s.AdvanceMS < 0 || min(next.Finality, next.Delay) < 0 || min(next.Drop, next.Hide) < 0 {
 		return errors.New("nothing of this may be negative")
 	}
 	if err := t.chain.commit(chainEntry{Settings: &next, Reveal: s.Reveal}); err != nil {
@@ -261,34 +229,4 @@ func (t *TonCenter) Steer(s Steering) error {
 	}
 
 	return t.chain.catchUp()
-}
-
-func (t *TonCenter) postChain(w http.ResponseWriter, r *http.Request) {
-	var s Steering
-	if !sim.ReadControl(w, r, &s) {
-		return
-	}
-	if err := t.Steer(s); err != nil {
-		sim.WriteControlError(w, http.StatusBadRequest, err)
-		return
-	}
-	t.getChain(w, r)
-}
-
-func (t *TonCenter) getChain(w http.ResponseWriter, _ *http.Request) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
-	s := t.chain.state.settings
-	accounts := map[string]string{}
-	for raw, account := range t.chain.state.accounts {
-		accounts[raw] = account.state.State().Balance.Nano().String()
-	}
-
-	sim.WriteJSON(w, http.StatusOK, map[string]any{
-		"wallet": t.Wallet(), "shop": t.Shop(), "now": t.chain.now().UTC(), "head": t.chain.head().UTC(),
-		"block_time_ms": s.BlockTime.Milliseconds(), "finality_ms": s.Finality.Milliseconds(), "delay_ms": s.Delay.Milliseconds(),
-		"drop": s.Drop, "hide": s.Hide, "queued": len(t.chain.state.queue), "transactions": len(t.chain.state.transactions),
-		"balances_nano": accounts,
-	})
 }

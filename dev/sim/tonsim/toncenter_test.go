@@ -9,8 +9,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -132,16 +130,6 @@ func (p *payer) decode(data []byte) []transactionView {
 	return answer.Transactions
 }
 
-func (p *payer) balance(of string) int64 {
-	p.test.Helper()
-	_, answer := p.call("GET", "walletInformation?address="+url.QueryEscape(of), nil)
-	n, err := strconv.ParseInt(answer["balance"].(string), 10, 64)
-	if err != nil {
-		p.test.Fatal(err)
-	}
-	return n
-}
-
 func (p *payer) deposit(d Deposit) string {
 	p.test.Helper()
 	status, data := simtest.Do(p.test, "POST", p.url+"/_/deposits", d)
@@ -152,97 +140,4 @@ func (p *payer) deposit(d Deposit) string {
 		p.test.Fatalf("%d %s %v", status, data, err)
 	}
 	return answer.Hash
-}
-
-func comment(t testing.TB, text string) *cell.Cell {
-	t.Helper()
-	c, err := wallet.CreateCommentCell(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func TestChainRefusals(t *testing.T) {
-	t.Parallel()
-	p := chainTest(t, nil)
-	good, _ := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton})
-	if status, answer := p.broadcast(good); status != http.StatusOK {
-		t.Fatalf("%d %v", status, answer)
-	}
-
-	early, _ := p.sign(order{seqno: 5, ttl: time.Minute, to: p.sim.Shop(), amount: ton})
-	late, _ := p.sign(order{seqno: 1, ttl: time.Minute, to: p.sim.Shop(), amount: ton})
-	for _, c := range []struct {
-		name    string
-		message *cell.Cell
-		after   int64
-		want    string
-	}{
-		{"again", good, 0, "exitcode=133"},
-		{"future seqno", early, 0, "exitcode=133"},
-		{"expired", late, 61_000, "exitcode=136"},
-	} {
-		if err := p.sim.Steer(Steering{AdvanceMS: c.after}); err != nil {
-			t.Fatal(err)
-		}
-		status, answer := p.broadcast(c.message)
-		text, _ := answer["error"].(string)
-		if status != http.StatusInternalServerError || !strings.Contains(text, "LITE_SERVER_UNKNOWN") || !strings.Contains(text, c.want) {
-			t.Errorf("%s: %d %v", c.name, status, answer)
-		}
-	}
-
-	if n := len(p.history(p.sim.Wallet(), "")); n != 1 {
-		t.Errorf("%d transactions", n)
-	}
-
-	for name, body := range map[string]any{
-		"no boc": map[string]any{}, "no base64": map[string]any{"boc": "%"}, "no cells": map[string]any{"boc": "AAAA"}, "no object": 5,
-		"no message": map[string]any{"boc": base64.StdEncoding.EncodeToString(cell.BeginCell().EndCell().ToBOC())},
-	} {
-		if status, answer := p.call("POST", "message", body); status != http.StatusUnprocessableEntity || answer["error"] == "" {
-			t.Errorf("%s: %d %v", name, status, answer)
-		}
-	}
-}
-
-// A message over the balance is accepted and increases the seqno, but pays nothing.
-func TestChainTooBig(t *testing.T) {
-	t.Parallel()
-	p := chainTest(t, nil)
-	message, _ := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: 11 * ton})
-	if status, answer := p.broadcast(message); status != http.StatusOK {
-		t.Fatalf("%d %v", status, answer)
-	}
-
-	tx := p.history(p.sim.Wallet(), "")[0]
-	if a := tx.Description.Action; a == nil || !a.Success || a.SkippedActions != 1 || a.MsgsCreated != 0 || len(tx.OutMsgs) != 0 || tx.Description.Aborted {
-		t.Errorf("%+v %+v", tx.Description, a)
-	}
-
-	_, answer := p.call("GET", "walletInformation?address="+p.sim.Wallet(), nil)
-	if answer["seqno"] != float64(1) || answer["status"] != "active" || answer["wallet_type"] != "wallet v5 r1" {
-		t.Errorf("%v", answer)
-	}
-}
-
-// The body of a payment arrives as it was signed, over two cells.
-func TestChainTwoCells(t *testing.T) {
-	t.Parallel()
-	p := chainTest(t, nil)
-	rest := cell.BeginCell().MustStoreStringSnake("#RefRefRefRef").EndCell()
-	body := cell.BeginCell().MustStoreUInt(0, 32).MustStoreSlice(
-		[]byte("10000 Telegram Stars \n\nRef"), 26*8,
-	).MustStoreRef(rest).EndCell()
-
-	message, _ := p.sign(order{ttl: time.Minute, to: p.sim.Shop(), amount: ton, body: body})
-	if status, answer := p.broadcast(message); status != http.StatusOK {
-		t.Fatalf("%d %v", status, answer)
-	}
-
-	got := p.history(p.sim.Shop(), "")[0].InMsg.Content
-	if got.Hash != toHash(body.Hash()) || !bytes.Equal(got.Body.root.Hash(), body.Hash()) || got.Decoded.Comment != "10000 Telegram Stars \n\nRef#RefRefRefRef" {
-		t.Errorf("%+v", got)
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -79,93 +78,6 @@ const (
 	out direction = "out"
 )
 
-// transactionView is a transaction as toncenter v3 shows it.
-type transactionView struct {
-	Account      string        `json:"account"`
-	Hash         hash          `json:"hash"`
-	LT           uint64        `json:"lt,string"`
-	Now          int64         `json:"now"`
-	McBlockSeqno uint32        `json:"mc_block_seqno"`
-	PrevHash     hash          `json:"prev_trans_hash"`
-	PrevLT       uint64        `json:"prev_trans_lt,string"`
-	OrigStatus   string        `json:"orig_status"`
-	EndStatus    string        `json:"end_status"`
-	TotalFees    string        `json:"total_fees"`
-	Description  orderView     `json:"description"`
-	InMsg        messageView   `json:"in_msg"`
-	OutMsgs      []messageView `json:"out_msgs"`
-	Emulated     bool          `json:"emulated"`
-	Finality     string        `json:"finality"`
-}
-
-// orderView is the description of an ordinary transaction.
-type orderView struct {
-	Type        string       `json:"type"`
-	Aborted     bool         `json:"aborted"`
-	Destroyed   bool         `json:"destroyed"`
-	CreditFirst bool         `json:"credit_first"`
-	Compute     computeView  `json:"compute_ph"`
-	Action      *actionView  `json:"action,omitempty"`
-	Bounce      *bounceView  `json:"bounce,omitempty"`
-	Storage     *storageView `json:"storage_ph,omitempty"`
-	Credit      *creditView  `json:"credit_ph,omitempty"`
-}
-
-type computeView struct {
-	Skipped  bool    `json:"skipped"`
-	Reason   string  `json:"reason,omitempty"`
-	Success  *bool   `json:"success,omitempty"`
-	GasFees  *string `json:"gas_fees,omitempty"`
-	GasUsed  *string `json:"gas_used,omitempty"`
-	ExitCode *int32  `json:"exit_code,omitempty"`
-	VMSteps  *uint32 `json:"vm_steps,omitempty"`
-}
-
-type actionView struct {
-	Success        bool   `json:"success"`
-	Valid          bool   `json:"valid"`
-	NoFunds        bool   `json:"no_funds"`
-	StatusChange   string `json:"status_change"`
-	ResultCode     int32  `json:"result_code"`
-	TotalActions   uint16 `json:"tot_actions"`
-	SpecActions    uint16 `json:"spec_actions"`
-	SkippedActions uint16 `json:"skipped_actions"`
-	MsgsCreated    uint16 `json:"msgs_created"`
-}
-
-type bounceView struct {
-	Type string `json:"type"`
-}
-
-type storageView struct {
-	Collected    string `json:"storage_fees_collected"`
-	StatusChange string `json:"status_change"`
-}
-
-type creditView struct {
-	Credit string `json:"credit"`
-}
-
-// messageView is a message as toncenter v3 shows it.
-type messageView struct {
-	Hash        hash        `json:"hash"`
-	Source      *string     `json:"source"`
-	Destination *string     `json:"destination"`
-	Value       *string     `json:"value"`
-	FwdFee      *string     `json:"fwd_fee"`
-	IHRFee      *string     `json:"ihr_fee"`
-	CreatedLT   *string     `json:"created_lt"`
-	CreatedAt   *string     `json:"created_at"`
-	Opcode      *string     `json:"opcode"`
-	IHRDisabled *bool       `json:"ihr_disabled"`
-	Bounce      *bool       `json:"bounce"`
-	Bounced     *bool       `json:"bounced"`
-	ImportFee   *string     `json:"import_fee"`
-	Content     contentView `json:"message_content"`
-	InitState   *struct{}   `json:"init_state"`
-	HashNorm    *hash       `json:"hash_norm,omitempty"`
-}
-
 type contentView struct {
 	Hash    hash         `json:"hash"`
 	Body    boc          `json:"body"`
@@ -192,9 +104,7 @@ func readTransaction(stored storedTransaction) (*chainTransaction, error) {
 		at: time.Unix(int64(t.Now), 0), hidden: stored.Hidden, messages: map[hash]direction{},
 		view: transactionView{
 			Account: strings.ToUpper(stored.Account), Hash: toHash(stored.Cell.root.Hash()), LT: t.LT, Now: int64(t.Now),
-			McBlockSeqno: blockSeqno(time.Unix(int64(t.Now), 0)), PrevHash: toHash(t.PrevTxHash), PrevLT: t.PrevTxLT,
-			OrigStatus: accountStatus(t.OrigStatus), EndStatus: accountStatus(t.EndStatus),
-			TotalFees:   t.TotalFees.Coins.Nano().String(),
+			PrevHash: toHash(t.PrevTxHash), PrevLT: t.PrevTxLT, TotalFees: t.TotalFees.Coins.Nano().String(),
 			Description: describe(ordinary), OutMsgs: []messageView{},
 		},
 	}
@@ -203,7 +113,7 @@ func readTransaction(stored storedTransaction) (*chainTransaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	if result.view.InMsg, err = viewMessage(message, !stored.Plain); err != nil {
+	if result.view.InMsg, err = viewMessage(message); err != nil {
 		return nil, err
 	}
 
@@ -213,7 +123,7 @@ func readTransaction(stored storedTransaction) (*chainTransaction, error) {
 	}
 
 	for _, message := range sent {
-		view, err := viewMessage(message, true)
+		view, err := viewMessage(message)
 		if err != nil {
 			return nil, err
 		}
@@ -271,48 +181,7 @@ func accountStatus(s tlb.AccountStatus) string {
 	return "nonexist"
 }
 
-func describe(d tlb.TransactionDescriptionOrdinary) orderView {
-	view := orderView{Type: "ord", Aborted: d.Aborted, Destroyed: d.Destroyed, CreditFirst: d.CreditFirst}
-	switch phase := d.ComputePhase.Phase.(type) {
-	case tlb.ComputePhaseVM:
-		gasFees, gasUsed := phase.GasFees.Nano().String(), phase.Details.GasUsed.String()
-		view.Compute = computeView{
-			Success: &phase.Success, GasFees: &gasFees, GasUsed: &gasUsed, ExitCode: &phase.Details.ExitCode,
-			VMSteps: &phase.Details.VMSteps,
-		}
-	case tlb.ComputePhaseSkipped:
-		view.Compute = computeView{Skipped: true, Reason: strings.ToLower(string(phase.Reason.Type))}
-	}
-
-	if a := d.ActionPhase; a != nil {
-		view.Action = &actionView{
-			Success: a.Success, Valid: a.Valid, NoFunds: a.NoFunds, StatusChange: strings.ToLower(string(a.StatusChange.Type)),
-			ResultCode: a.ResultCode, TotalActions: a.TotalActions, SpecActions: a.SpecActions,
-			SkippedActions: a.SkippedActions, MsgsCreated: a.MessagesCreated,
-		}
-	}
-
-	if d.BouncePhase != nil {
-		view.Bounce = &bounceView{Type: "ok"}
-		if _, ok := d.BouncePhase.Phase.(tlb.BouncePhaseOk); !ok {
-			view.Bounce.Type = "nofunds"
-		}
-	}
-
-	if d.StoragePhase != nil {
-		view.Storage = &storageView{
-			Collected:    d.StoragePhase.StorageFeesCollected.Nano().String(),
-			StatusChange: strings.ToLower(string(d.StoragePhase.StatusChange.Type)),
-		}
-	}
-
-	if d.CreditPhase != nil {
-		view.Credit = &creditView{Credit: d.CreditPhase.Credit.Coins.Nano().String()}
-	}
-	return view
-}
-
-func viewMessage(whole *cell.Cell, decode bool) (messageView, error) {
+func viewMessage(whole *cell.Cell) (messageView, error) {
 	var m tlb.Message
 	if err := tlb.Parse(&m, whole); err != nil {
 		return messageView{}, err
@@ -332,7 +201,7 @@ func viewMessage(whole *cell.Cell, decode bool) (messageView, error) {
 		if opcode, err := slice.LoadUInt(32); err == nil {
 			text := fmt.Sprintf("0x%08x", opcode)
 			view.Opcode = &text
-			if comment, err := slice.LoadStringSnake(); err == nil && opcode == 0 && decode {
+			if comment, err := slice.LoadStringSnake(); err == nil && opcode == 0 {
 				view.Content.Decoded = &decodedView{Type: "text_comment", Comment: comment}
 			}
 		}
@@ -341,13 +210,84 @@ func viewMessage(whole *cell.Cell, decode bool) (messageView, error) {
 	switch msg := m.Msg.(type) {
 	case *tlb.InternalMessage:
 		value, forward, ihr := msg.Amount.Nano().String(), msg.FwdFee.Nano().String(), msg.IHRFee.Nano().String()
-		lt, at := strconv.FormatUint(msg.CreatedLT, 10), strconv.FormatUint(uint64(msg.CreatedAt), 10)
-		view.Value, view.FwdFee, view.IHRFee, view.CreatedLT, view.CreatedAt = &value, &forward, &ihr, &lt, &at
-		view.IHRDisabled, view.Bounce, view.Bounced = &msg.IHRDisabled, &msg.Bounce, &msg.Bounced
+		view.Value, view.FwdFee, view.IHRFee = &value, &forward, &ihr
+		view.Bounce, view.Bounced = &msg.Bounce, &msg.Bounced
 	case *tlb.ExternalMessage:
-		fee, norm := msg.ImportFee.Nano().String(), toHash(msg.NormalizedHash())
-		view.ImportFee, view.HashNorm = &fee, &norm
+		norm := toHash(msg.NormalizedHash())
+		view.HashNorm = &norm
 	}
 
 	return view, nil
+}
+
+// transactionView is a transaction as toncenter v3 shows it, with the fields that clients of ours read.
+type transactionView struct {
+	Account     string        `json:"account"`
+	Hash        hash          `json:"hash"`
+	LT          uint64        `json:"lt,string"`
+	Now         int64         `json:"now"`
+	PrevHash    hash          `json:"prev_trans_hash"`
+	PrevLT      uint64        `json:"prev_trans_lt,string"`
+	TotalFees   string        `json:"total_fees"`
+	Description orderView     `json:"description"`
+	InMsg       messageView   `json:"in_msg"`
+	OutMsgs     []messageView `json:"out_msgs"`
+	Emulated    bool          `json:"emulated"`
+	Finality    string        `json:"finality"`
+}
+
+// orderView is the description of an ordinary transaction.
+type orderView struct {
+	Type    string      `json:"type"`
+	Aborted bool        `json:"aborted"`
+	Compute computeView `json:"compute_ph"`
+	Action  *actionView `json:"action,omitempty"`
+}
+
+type computeView struct {
+	Skipped  bool   `json:"skipped"`
+	Reason   string `json:"reason,omitempty"`
+	Success  *bool  `json:"success,omitempty"`
+	ExitCode *int32 `json:"exit_code,omitempty"`
+}
+
+type actionView struct {
+	Success        bool   `json:"success"`
+	ResultCode     int32  `json:"result_code"`
+	TotalActions   uint16 `json:"tot_actions"`
+	SkippedActions uint16 `json:"skipped_actions"`
+	MsgsCreated    uint16 `json:"msgs_created"`
+}
+
+// messageView is a message as toncenter v3 shows it.
+type messageView struct {
+	Hash        hash        `json:"hash"`
+	Source      *string     `json:"source"`
+	Destination *string     `json:"destination"`
+	Value       *string     `json:"value"`
+	FwdFee      *string     `json:"fwd_fee"`
+	IHRFee      *string     `json:"ihr_fee"`
+	Opcode      *string     `json:"opcode"`
+	Bounce      *bool       `json:"bounce"`
+	Bounced     *bool       `json:"bounced"`
+	Content     contentView `json:"message_content"`
+	HashNorm    *hash       `json:"hash_norm,omitempty"`
+}
+
+func describe(d tlb.TransactionDescriptionOrdinary) orderView {
+	view := orderView{Type: "ord", Aborted: d.Aborted}
+	switch phase := d.ComputePhase.Phase.(type) {
+	case tlb.ComputePhaseVM:
+		view.Compute = computeView{Success: &phase.Success, ExitCode: &phase.Details.ExitCode}
+	case tlb.ComputePhaseSkipped:
+		view.Compute = computeView{Skipped: true, Reason: strings.ToLower(string(phase.Reason.Type))}
+	}
+
+	if a := d.ActionPhase; a != nil {
+		view.Action = &actionView{
+			Success: a.Success, ResultCode: a.ResultCode, TotalActions: a.TotalActions, SkippedActions: a.SkippedActions,
+			MsgsCreated: a.MessagesCreated,
+		}
+	}
+	return view
 }

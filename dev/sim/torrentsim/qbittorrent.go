@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,18 +16,16 @@ import (
 
 // QBittorrentOptions are the settings of the stand-in for qBittorrent.
 type QBittorrentOptions struct {
-	Dir         string           // keeps the torrents over a restart; empty: memory only
-	Username    string           // of the Web API; empty means "admin"
-	Password    string           // and the password; empty means "adminadmin"
-	APIKey      string           // that version 5.2 takes instead; empty: none
-	SavePath    string           // of torrents that name no path; empty means "/downloads"
-	Version     string           // "4.5.2" (also when empty), "5.0.4" or "5.2.0": names and answers differ
-	Plan        TorrentPlan      // of torrents that are added from now on
-	FreeSpace   int64            // bytes; 0 means 100 GiB
-	BanDuration time.Duration    // after five wrong passwords; 0 means an hour
-	RemoveAfter time.Duration    // "remove at ratio": delay after completion; 0: never
-	Refresh     time.Duration    // how long a torrent that is rechecked shows its earlier state
-	Now         func() time.Time `json:"-"` // the clock; nil means time.Now
+	Dir       string           // keeps the torrents over a restart; empty: memory only
+	Username  string           // of the Web API; empty means "admin"
+	Password  string           // and the password; empty means "adminadmin"
+	APIKey    string           // that version 5.2 takes instead; empty: none
+	SavePath  string           // of torrents that name no path; empty means "/downloads"
+	Version   string           // "4.5.2" (also when empty), "5.0.4" or "5.2.0": names and answers differ
+	Plan      TorrentPlan      // of torrents that are added from now on
+	FreeSpace int64            // bytes; 0 means 100 GiB
+	Refresh   time.Duration    // how long a torrent that is rechecked shows its earlier state
+	Now       func() time.Time `json:"-"` // the clock; nil means time.Now
 }
 
 // qbVersions maps each supported program version to the version of its Web API.
@@ -42,10 +39,10 @@ type QBittorrent struct {
 	system  *http.ServeMux
 
 	mu        sync.Mutex
-	clock     time.Duration // sum of all calls of Advance
-	torrents  []*simTorrent // in order of adding
-	tags      []string      // outlive the torrents that had them
-	category  map[string]string
+	clock     time.Duration   // sum of all calls of Advance
+	torrents  []*simTorrent   // in order of adding
+	tags      []string        // outlive the torrents that had them
+	category  map[string]bool // that exist
 	deletions []TorrentDeletion
 	sessions  map[string]bool // by SID
 	logins    map[string]failedLogins
@@ -70,16 +67,12 @@ func NewQBittorrent(o QBittorrentOptions) (*QBittorrent, error) {
 		o.FreeSpace = 100 << 30
 	}
 
-	if o.BanDuration == 0 {
-		o.BanDuration = time.Hour
-	}
-
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 
 	q := &QBittorrent{
-		options: o, category: map[string]string{}, sessions: map[string]bool{}, logins: map[string]failedLogins{},
+		options: o, category: map[string]bool{}, sessions: map[string]bool{}, logins: map[string]failedLogins{},
 	}
 
 	if o.Dir != "" {
@@ -136,7 +129,6 @@ func (q *QBittorrent) addMethods() {
 		failQBittorrent(w, r, sim.Problem{Status: http.StatusNotFound})
 	})
 	q.system.HandleFunc("POST /api/v2/auth/login", q.login)
-	q.system.HandleFunc("POST /api/v2/auth/logout", q.logout)
 	read := func(name string, m method) { q.system.Handle("/api/v2/"+name, q.method(m)) }
 	act := func(name string, m method) {
 		q.system.Handle("POST /api/v2/"+name, q.method(m))
@@ -147,23 +139,17 @@ func (q *QBittorrent) addMethods() {
 
 	read("app/version", func(*http.Request) (any, error) { return "v" + q.options.Version, nil })
 	read("app/webapiVersion", func(*http.Request) (any, error) { return qbVersions[q.options.Version], nil })
-	read("app/buildInfo", func(*http.Request) (any, error) { return qbBuild, nil })
 	read("app/defaultSavePath", func(*http.Request) (any, error) { return q.options.SavePath, nil })
-	read("app/preferences", func(*http.Request) (any, error) { return q.preferences(), nil })
-	read("transfer/info", func(*http.Request) (any, error) { return q.transfer(), nil })
 	read("sync/maindata", q.mainData)
 	read("torrents/info", q.listTorrents)
-	read("torrents/categories", func(*http.Request) (any, error) { return q.categories(), nil })
 	read("torrents/tags", func(*http.Request) (any, error) { return append([]string{}, q.tags...), nil })
 	act("torrents/add", q.addTorrents)
 	act("torrents/delete", q.deleteTorrents)
 	act("torrents/recheck", q.recheckTorrents)
 	act("torrents/addTags", q.addTags)
 	act("torrents/removeTags", q.removeTags)
-	act("torrents/createTags", q.createTags)
 	act("torrents/deleteTags", q.deleteTags)
 	act("torrents/createCategory", q.createCategory)
-	act("torrents/removeCategories", q.removeCategories)
 	act("torrents/setCategory", q.setCategory)
 	pause, resume := "pause", "resume"
 	if q.modern() {
@@ -229,14 +215,12 @@ func (q *QBittorrent) now() time.Time { return q.options.Now().Add(q.clock) }
 // settle makes everything happen that is due; q.mu must be held.
 func (q *QBittorrent) settle() {
 	now := q.now()
-	q.torrents = slices.DeleteFunc(q.torrents, func(t *simTorrent) bool {
+	for _, t := range q.torrents {
 		if !t.Recheck.IsZero() && !now.Before(t.Recheck) {
 			t.recheck(now)
 		}
 		t.settle(now, q.options.FreeSpace == 0)
-		return q.options.RemoveAfter > 0 && t.RatioLimit != unlimitedRatio &&
-			!t.CompletedOn.IsZero() && now.Sub(t.CompletedOn) >= q.options.RemoveAfter
-	})
+	}
 }
 
 // place is the save path of a torrent that requests a path.

@@ -40,7 +40,7 @@ func (q *QBittorrent) addTorrents(r *http.Request) (any, error) {
 	}
 
 	var added []string
-	pending, failed := 0, 0
+	failed := 0
 	add := func(t simTorrent) {
 		if q.add(t) {
 			added = append(added, t.hash())
@@ -54,8 +54,6 @@ func (q *QBittorrent) addTorrents(r *http.Request) (any, error) {
 		t := pattern
 		switch {
 		case line == "":
-		case strings.HasPrefix(line, "http://"), strings.HasPrefix(line, "https://"):
-			pending++ // it would be fetched later, without a report of the outcome; here it never is
 		case t.fromMagnet(line):
 			add(t)
 		default:
@@ -73,12 +71,12 @@ func (q *QBittorrent) addTorrents(r *http.Request) (any, error) {
 		}
 	}
 
-	return q.added(added, pending, failed)
+	return q.added(added, failed)
 }
 
 // added is the answer: one word before version 5.2, then numbers.
-func (q *QBittorrent) added(hashes []string, pending, failed int) (any, error) {
-	none := len(hashes)+pending == 0
+func (q *QBittorrent) added(hashes []string, failed int) (any, error) {
+	none := len(hashes) == 0
 	switch {
 	case q.plain() && none:
 		return "Fails.", nil
@@ -89,7 +87,7 @@ func (q *QBittorrent) added(hashes []string, pending, failed int) (any, error) {
 	}
 
 	return map[string]any{
-		"success_count": len(hashes), "pending_count": pending, "failure_count": failed,
+		"success_count": len(hashes), "pending_count": 0, "failure_count": failed,
 		"added_torrent_ids": append([]string{}, hashes...),
 	}, nil
 }
@@ -159,8 +157,8 @@ func (q *QBittorrent) add(t simTorrent) bool {
 
 // take adds a torrent, and its category and tags to those that are known.
 func (q *QBittorrent) take(t *simTorrent) {
-	if _, known := q.category[t.Category]; !known && t.Category != "" {
-		q.category[t.Category] = ""
+	if t.Category != "" {
+		q.category[t.Category] = true
 	}
 	q.knowTags(t.Tags)
 	q.torrents = append(q.torrents, t)

@@ -12,6 +12,7 @@ import (
 
 const (
 	maxFailures = 5 // wrong passwords before an address is banned
+	banDuration = time.Hour
 	bearer      = "Bearer "
 )
 
@@ -63,7 +64,7 @@ func (q *QBittorrent) login(w http.ResponseWriter, r *http.Request) {
 		q.admit(w)
 	default:
 		if failed.count++; failed.count == maxFailures {
-			failed.banned = q.now().Add(q.options.BanDuration)
+			failed.banned = q.now().Add(banDuration)
 		}
 		q.logins[address] = failed
 		if q.plain() {
@@ -83,17 +84,8 @@ func (q *QBittorrent) admit(w http.ResponseWriter) {
 	}
 }
 
-func (q *QBittorrent) logout(w http.ResponseWriter, r *http.Request) {
-	if cookie, err := r.Cookie(q.sessionName(r)); err == nil {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		delete(q.sessions, cookie.Value)
-	}
-	writeText(w, http.StatusOK, "")
-}
-
-// authorised reports whether the request belongs to a session, or has the API key, which version 5.2 knows. A session lasts until Restart: the clock may advance by
-// hours, so an end after an hour without a request would come at random.
+// authorised reports whether the request belongs to a session, or has the API key, which version 5.2 knows. A session
+// lasts until Restart: the clock may advance by hours, so an end after an hour without a request would come at random.
 func (q *QBittorrent) authorised(r *http.Request) bool {
 	if key, given := strings.CutPrefix(r.Header.Get("Authorization"), bearer); given && !q.plain() {
 		return q.options.APIKey != "" && key == q.options.APIKey

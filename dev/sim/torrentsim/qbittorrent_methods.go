@@ -1,7 +1,6 @@
 package torrentsim
 
 import (
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -122,14 +121,6 @@ func (q *QBittorrent) knowTags(tags []string) {
 	}
 }
 
-func (q *QBittorrent) createTags(r *http.Request) (any, error) {
-	if err := needs(r.Form, "tags"); err != nil {
-		return nil, err
-	}
-	q.knowTags(splitTags(r.Form.Get("tags")))
-	return "", nil
-}
-
 // deleteTags deletes tags and removes them from the torrents.
 func (q *QBittorrent) deleteTags(r *http.Request) (any, error) {
 	if err := needs(r.Form, "tags"); err != nil {
@@ -149,34 +140,16 @@ func (q *QBittorrent) deleteTags(r *http.Request) (any, error) {
 
 func (q *QBittorrent) createCategory(r *http.Request) (any, error) {
 	name := r.Form.Get("category")
-	_, known := q.category[name]
 	switch {
 	case name == "":
 		return nil, &sim.Problem{Status: http.StatusBadRequest, Text: "Category cannot be empty"}
 	case !validCategory(name):
 		return nil, &sim.Problem{Status: http.StatusConflict, Text: "Incorrect category name"}
-	case known:
+	case q.category[name]:
 		return nil, &sim.Problem{Status: http.StatusConflict, Text: "Unable to create category"}
 	}
 
-	q.category[name] = r.Form.Get("savePath")
-	return "", nil
-}
-
-func (q *QBittorrent) removeCategories(r *http.Request) (any, error) {
-	if err := needs(r.Form, "categories"); err != nil {
-		return nil, err
-	}
-
-	for name := range strings.SplitSeq(r.Form.Get("categories"), "\n") {
-		delete(q.category, name)
-		for _, t := range q.torrents {
-			if t.Category == name {
-				t.Category = ""
-			}
-		}
-	}
-
+	q.category[name] = true
 	return "", nil
 }
 
@@ -188,21 +161,12 @@ func (q *QBittorrent) setCategory(r *http.Request) (any, error) {
 	}
 
 	name := r.Form.Get("category")
-	_, known := q.category[name]
 	for _, t := range q.chosen(r.Form.Get("hashes")) {
-		if name != "" && !known {
+		if name != "" && !q.category[name] {
 			return nil, &sim.Problem{Status: http.StatusConflict, Text: "Incorrect category name"}
 		}
 		t.Category = name
 	}
 
 	return "", nil
-}
-
-func (q *QBittorrent) categories() map[string]any {
-	all := map[string]any{}
-	for name := range maps.Keys(q.category) {
-		all[name] = map[string]string{"name": name, "savePath": q.category[name]}
-	}
-	return all
 }

@@ -1,10 +1,10 @@
 package torrentsim
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -46,38 +46,10 @@ type TorrentDeletion struct {
 
 // TorrentChange is a change of a torrent; a nil field changes nothing.
 type TorrentChange struct {
-	State    *string        `json:"state"`    // pins this state and stops the torrent's clock; "" releases it
-	Progress *float64       `json:"progress"` // 0 to 1
-	Size     *int64         `json:"size"`     // bytes
-	Speed    *int64         `json:"speed"`    // bytes per second, sets the duration; 0 stalls it
-	Duration *time.Duration `json:"-"`        // of the whole download; as duration_ms in JSON
-	Gone     *bool          `json:"gone"`     // its files are missing: only a recheck shows it
-}
-
-// UnmarshalJSON reads the duration in milliseconds from duration_ms and refuses unknown fields.
-func (c *TorrentChange) UnmarshalJSON(data []byte) error {
-	type plain TorrentChange
-	var in struct {
-		plain
-		DurationMS *int64 `json:"duration_ms"`
-	}
-	if err := strict(data, &in); err != nil {
-		return err
-	}
-
-	*c = TorrentChange(in.plain)
-	if in.DurationMS != nil {
-		d := fromMS(*in.DurationMS)
-		c.Duration = &d
-	}
-	return nil
-}
-
-// strict decodes JSON and refuses unknown fields.
-func strict(data []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
+	State    *string        // pins this state and stops the torrent's clock; "" releases it
+	Progress *float64       // 0 to 1
+	Duration *time.Duration // of the whole download
+	Gone     *bool          // its files are missing: only a recheck shows it
 }
 
 // steer runs do between two settlements: what was due before has happened, and the effects of do happen at once.
@@ -123,13 +95,6 @@ func (q *QBittorrent) Deletions() []TorrentDeletion {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.Clone(q.deletions)
-}
-
-// SetPlan changes the plan of torrents that are added from now on.
-func (q *QBittorrent) SetPlan(p TorrentPlan) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.options.Plan = p
 }
 
 // Put adds torrents with metadata, without the Web API. Of each it takes the hashes, the name, the size, the category,
@@ -190,27 +155,12 @@ func (q *QBittorrent) Change(match string, c TorrentChange) error {
 // change works on a copy, so that an invalid change leaves the torrent as it was.
 func (t *simTorrent) change(c TorrentChange, now time.Time) error {
 	next, share := *t, t.progress(now)
-	if c.Size != nil {
-		next.Size = *c.Size
-	}
-
 	if c.Duration != nil {
 		next.Plan.Duration = *c.Duration
 	}
 
 	if c.Gone != nil {
 		next.Gone = *c.Gone
-	}
-
-	switch {
-	case c.Speed == nil:
-	case *c.Speed <= 0:
-		next.hold(holdStalled, now)
-	default:
-		next.Plan.Duration = time.Duration(float64(next.Size) / float64(*c.Speed) * float64(time.Second))
-		if next.Hold == holdStalled {
-			next.release(now)
-		}
 	}
 
 	if c.State != nil && *c.State != "" {
@@ -286,81 +236,12 @@ func (q *QBittorrent) SetFreeSpace(n int64) error {
 	})
 }
 
-// addRoutes adds the control routes.
-func (q *QBittorrent) addRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /_/torrents", func(w http.ResponseWriter, _ *http.Request) {
-		sim.WriteJSON(w, http.StatusOK, map[string]any{"items": q.Torrents(), "tags": q.Tags()})
-	})
-	mux.HandleFunc("GET /_/deletions", func(w http.ResponseWriter, _ *http.Request) {
-		sim.WriteJSON(w, http.StatusOK, map[string]any{"items": append([]TorrentDeletion{}, q.Deletions()...)})
-	})
-	mux.HandleFunc("POST /_/torrents", control(func(in struct {
-		Items []Torrent `json:"items"`
-	}, _ *http.Request,
-	) error {
-		return q.Put(in.Items...)
-	}))
-
-	mux.HandleFunc("PATCH /_/torrents/{match}", control(func(in TorrentChange, r *http.Request) error {
-		return q.Change(r.PathValue("match"), in)
-	}))
-	mux.HandleFunc("DELETE /_/torrents/{match}", func(w http.ResponseWriter, r *http.Request) {
-		finish(w, q.Remove(r.PathValue("match")))
-	})
-	mux.HandleFunc("PUT /_/plan", control(func(in TorrentPlan, _ *http.Request) error {
-		q.SetPlan(in)
-		return nil
-	}))
-	mux.HandleFunc("POST /_/clock", control(func(in struct {
-		AdvanceMS int64 `json:"advance_ms"`
-	}, _ *http.Request,
-	) error {
-		return q.Advance(time.Duration(in.AdvanceMS) * time.Millisecond)
-	}))
-
-	mux.HandleFunc("POST /_/restart", control(func(in struct {
-		Lose int `json:"lose"`
-	}, _ *http.Request,
-	) error {
-		return q.Restart(in.Lose)
-	}))
-
-	mux.HandleFunc("PUT /_/disk", control(func(in struct {
-		FreeSpace int64 `json:"free_space"`
-	}, _ *http.Request,
-	) error {
-		return q.SetFreeSpace(in.FreeSpace)
-	}))
-}
-
-// control makes a control route of a function that takes the JSON body.
-func control[T any](do func(in T, r *http.Request) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		var in T
-		if sim.ReadControl(w, r, &in) {
-			finish(w, do(in, r))
-		}
-	}
-}
-
-// finish answers a control call that has no result.
-func finish(w http.ResponseWriter, err error) {
-	switch {
-	case err == nil:
-		w.WriteHeader(http.StatusNoContent)
-	case errors.Is(err, errNoTorrent):
-		sim.WriteControlError(w, http.StatusNotFound, err)
-	default:
-		sim.WriteControlError(w, http.StatusBadRequest, err)
-	}
-}
-
 // qbKept is the state that survives a restart.
 type qbKept struct {
-	Clock      time.Duration     `json:"clock"`
-	Torrents   []*simTorrent     `json:"torrents"`
-	Tags       []string          `json:"tags"`
-	Categories map[string]string `json:"categories"`
+	Clock      time.Duration   `json:"clock"`
+	Torrents   []*simTorrent   `json:"torrents"`
+	Tags       []string        `json:"tags"`
+	Categories map[string]bool `json:"categories"`
 }
 
 func (q *QBittorrent) file() string { return filepath.Join(q.options.Dir, "torrents.json") }
@@ -397,8 +278,43 @@ func (q *QBittorrent) load() error {
 	}
 
 	q.clock, q.torrents, q.tags = kept.Clock, kept.Torrents, kept.Tags
-	for name, path := range kept.Categories {
-		q.category[name] = path
-	}
+	maps.Copy(q.category, kept.Categories)
 	return nil
+}
+
+// addRoutes adds the control routes.
+func (q *QBittorrent) addRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /_/torrents", func(w http.ResponseWriter, _ *http.Request) {
+		sim.WriteJSON(w, http.StatusOK, map[string]any{"items": q.Torrents(), "tags": q.Tags()})
+	})
+	mux.HandleFunc("POST /_/torrents", func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Items []Torrent `json:"items"`
+		}
+		if sim.ReadControl(w, r, &in) {
+			sim.AnswerControl(w, q.Put(in.Items...))
+		}
+	})
+
+	mux.HandleFunc("PATCH /_/torrents/{match}", takeDuration(func(r *http.Request, d time.Duration) error {
+		return q.Change(r.PathValue("match"), TorrentChange{Duration: &d})
+	}))
+	mux.HandleFunc("PUT /_/plan", takeDuration(func(_ *http.Request, d time.Duration) error {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.options.Plan = TorrentPlan{Duration: d}
+		return nil
+	}))
+}
+
+// takeDuration makes a control route of a function that takes the duration of downloads.
+func takeDuration(do func(r *http.Request, d time.Duration) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			DurationMS int64 `json:"duration_ms"`
+		}
+		if sim.ReadControl(w, r, &in) {
+			sim.AnswerControl(w, do(r, time.Duration(in.DurationMS)*time.Millisecond))
+		}
+	}
 }

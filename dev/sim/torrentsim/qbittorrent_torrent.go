@@ -1,7 +1,6 @@
 package torrentsim
 
 import (
-	"encoding/json"
 	"errors"
 	"path"
 	"strings"
@@ -26,51 +25,6 @@ type TorrentPlan struct {
 	Moving   time.Duration // moving, with all bytes there and the path still the old one
 	Size     int64         // of a magnet link's content, in bytes; 0 means 1 MiB
 	Hybrid   bool          // the metadata of a magnet link shows a second, newer hash, which then identifies the torrent
-}
-
-// planJSON is a plan with its durations in milliseconds; -1 is Never.
-type planJSON struct {
-	HiddenMS   int64 `json:"hidden_ms"`
-	MetaMS     int64 `json:"meta_ms"`
-	CheckMS    int64 `json:"check_ms"`
-	DurationMS int64 `json:"duration_ms"`
-	MovingMS   int64 `json:"moving_ms"`
-	Size       int64 `json:"size"`
-	Hybrid     bool  `json:"hybrid"`
-}
-
-// MarshalJSON writes the durations in milliseconds.
-func (p TorrentPlan) MarshalJSON() ([]byte, error) {
-	return json.Marshal(planJSON{
-		toMS(p.Hidden), toMS(p.Meta), toMS(p.Check), toMS(p.Duration), toMS(p.Moving), p.Size, p.Hybrid,
-	})
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (p *TorrentPlan) UnmarshalJSON(data []byte) error {
-	var in planJSON
-	if err := strict(data, &in); err != nil {
-		return err
-	}
-	*p = TorrentPlan{
-		fromMS(in.HiddenMS), fromMS(in.MetaMS), fromMS(in.CheckMS), fromMS(in.DurationMS), fromMS(in.MovingMS), in.Size,
-		in.Hybrid,
-	}
-	return nil
-}
-
-func toMS(d time.Duration) int64 {
-	if d < 0 {
-		return -1
-	}
-	return d.Milliseconds()
-}
-
-func fromMS(ms int64) time.Duration {
-	if ms < 0 {
-		return Never
-	}
-	return time.Duration(ms) * time.Millisecond
 }
 
 // Reasons that stop a torrent, besides the states that a test pins.

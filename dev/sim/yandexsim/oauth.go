@@ -14,15 +14,6 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// oauthErrors explains the errors of the OAuth server.
-var oauthErrors = map[string]string{
-	"invalid_request":        "Malformed request",
-	"invalid_client":         "Wrong client id or secret",
-	"invalid_grant":          "expired_token",
-	"unsupported_grant_type": "Unknown grant_type",
-	"server_error":           "The server could not answer",
-}
-
 // tokens are the OAuth tokens that are valid now.
 type tokens struct {
 	file string

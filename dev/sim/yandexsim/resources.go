@@ -1,12 +1,8 @@
 package yandexsim
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"io/fs"
-	"mime"
 	"net/http"
 	"net/url"
 	"path"
@@ -23,27 +19,28 @@ type entry struct {
 	info fs.FileInfo
 }
 
+// getDisk describes the disk by its owner.
 func (y *Server) getDisk(*http.Request) (any, error) {
-	return map[string]any{
-		"total_space": 1 << 40, "used_space": 0, "trash_size": 0, "max_file_size": 50 << 30, "is_paid": true,
-		"system_folders": map[string]string{},
-		"user":           map[string]string{"uid": diskOwner, "login": "stand-in", "display_name": "Stand-in", "country": "ru"},
-	}, nil
+	return map[string]any{"user": map[string]string{"uid": "1573541518"}}, nil
 }
 
-// getResource describes a file, or a folder with a page of its entries.
+// getResource describes a file, or a folder with a page of its entries in the order of their names.
 func (y *Server) getResource(r *http.Request) (any, error) {
 	name, err := diskPath(r)
 	if err != nil {
 		return nil, err
 	}
 
-	want, err := parseFields(r.URL.Query().Get("fields"))
+	query := r.URL.Query()
+	want, err := parseFields(query.Get("fields"))
 	if err != nil {
 		return nil, err
 	}
-
-	page, err := parsePage(r.URL.Query())
+	offset, err := number(query, "offset", 0)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := number(query, "limit", 20)
 	if err != nil {
 		return nil, err
 	}
@@ -54,55 +51,64 @@ func (y *Server) getResource(r *http.Request) (any, error) {
 	}
 
 	resource := y.describe(r.Context(), self, want, true)
-	if self.info.IsDir() && want.has("_embedded") {
-		entries, err := y.readDir(name)
-		if err != nil {
-			return nil, err
-		}
-
-		total := len(entries)
-		items, err := y.describePage(r.Context(), entries, page, want.of("_embedded").of("items"))
-		if err != nil {
-			return nil, err
-		}
-
-		resource["_embedded"] = want.of("_embedded").pick(map[string]any{
-			"items": items, "total": total, "limit": page.limit, "offset": page.offset,
-			"sort": page.sort, "path": publicPath(name),
-		})
+	if !self.info.IsDir() || !want.has("_embedded") {
+		return resource, nil
 	}
 
-	return resource, nil
+	entries, err := y.readDir(name)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+
+	total := len(entries)
+	entries = entries[min(offset, total):]
+	items := []map[string]any{}
+	for _, e := range entries[:min(limit, len(entries))] {
+		if e, err = y.stat(e.path); err == nil { // it was not deleted meanwhile
+			items = append(items, y.describe(r.Context(), e, want["_embedded"]["items"], false))
+		}
+	}
+
+	resource["_embedded"] = want["_embedded"].pick(map[string]any{
+		"items": items, "total": total, "limit": limit, "offset": offset,
+	})
+	return resource, r.Context().Err()
 }
 
-// getFiles lists all files of the disk, in any folder.
-func (y *Server) getFiles(r *http.Request) (any, error) {
-	want, err := parseFields(r.URL.Query().Get("fields"))
-	if err != nil {
-		return nil, err
+// number reads a number of a query; without is its default.
+func number(query url.Values, name string, without int) (int, error) {
+	text := query.Get(name)
+	if text == "" {
+		return without, nil
+	}
+	value, err := strconv.Atoi(text)
+	if err != nil || value < 0 {
+		return 0, &sim.Problem{Status: http.StatusBadRequest}
+	}
+	return value, nil
+}
+
+// describe returns an entry as the REST API does. The hash of a large file takes long: wait says whether to wait for it or
+// to omit it until it is known.
+func (y *Server) describe(ctx context.Context, e entry, want fields, wait bool) map[string]any {
+	resource := map[string]any{
+		"name": path.Base(e.path), "type": "dir", "modified": e.info.ModTime().UTC().Format("2006-01-02T15:04:05+00:00"),
+	}
+	if e.path == "." {
+		resource["name"] = "disk"
 	}
 
-	page, err := parsePage(r.URL.Query())
-	if err != nil {
-		return nil, err
-	}
-
-	var entries []entry
-	err = fs.WalkDir(y.root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			entries = append(entries, entry{path: p})
+	if !e.info.IsDir() {
+		resource["type"] = "file"
+		resource["size"] = e.info.Size()
+		if want.has("sha256") && !y.options.SkipHashes {
+			if sum, ok := y.hashes.of(ctx, y.root, e, wait); ok {
+				resource["sha256"] = sum
+			}
 		}
-		return nil // it was deleted meanwhile
-	})
-	if err != nil {
-		return nil, err
 	}
-
-	items, err := y.describePage(r.Context(), entries, page, want.of("items"))
-	if err != nil {
-		return nil, err
-	}
-	return want.pick(map[string]any{"items": items, "limit": page.limit, "offset": page.offset}), nil
+	return want.pick(resource)
 }
 
 // stat returns a file or a folder; a path outside the disk is not found.
@@ -141,143 +147,6 @@ func (y *Server) readDir(name string) ([]entry, error) {
 	return entries, nil
 }
 
-// page is the part of a list that a call asks for.
-type page struct {
-	limit, offset int
-	sort          string
-}
-
-// orders are the sort keys. Those that need more than the name read the info of every entry.
-var orders = map[string]func(a, b entry) int{
-	"name":     func(a, b entry) int { return strings.Compare(path.Base(a.path), path.Base(b.path)) },
-	"path":     func(a, b entry) int { return strings.Compare(a.path, b.path) },
-	"size":     func(a, b entry) int { return cmp.Compare(size(a.info), size(b.info)) },
-	"modified": func(a, b entry) int { return a.info.ModTime().Compare(b.info.ModTime()) },
-	"created":  func(a, b entry) int { return a.info.ModTime().Compare(b.info.ModTime()) },
-}
-
-func size(info fs.FileInfo) int64 {
-	if info.IsDir() {
-		return 0
-	}
-	return info.Size()
-}
-
-func parsePage(q url.Values) (page, error) {
-	p := page{limit: 20, sort: "name"}
-	for name, n := range map[string]*int{"limit": &p.limit, "offset": &p.offset} {
-		text := q.Get(name)
-		if text == "" {
-			continue
-		}
-		value, err := strconv.Atoi(text)
-		if err != nil || value < 0 {
-			return page{}, &sim.Problem{Status: http.StatusBadRequest}
-		}
-		*n = value
-	}
-
-	if s := q.Get("sort"); s != "" {
-		p.sort = s
-	}
-
-	if orders[strings.TrimPrefix(p.sort, "-")] == nil {
-		return page{}, &sim.Problem{Status: http.StatusBadRequest}
-	}
-	return p, nil
-}
-
-// describePage sorts the entries and describes those of the page.
-func (y *Server) describePage(ctx context.Context, entries []entry, p page, want fields) ([]map[string]any, error) {
-	key, descending := strings.CutPrefix(p.sort, "-")
-	if key != "name" && key != "path" {
-		entries = y.look(entries)
-	}
-
-	order := orders[key]
-	slices.SortFunc(entries, func(a, b entry) int {
-		n := cmp.Or(order(a, b), strings.Compare(a.path, b.path))
-		if descending {
-			return -n
-		}
-		return n
-	})
-
-	from := min(p.offset, len(entries))
-	items := []map[string]any{}
-	for _, e := range y.look(entries[from : from+min(p.limit, len(entries)-from)]) {
-		items = append(items, y.describe(ctx, e, want, false))
-	}
-	return items, ctx.Err()
-}
-
-// look reads the info of each entry and omits those that were deleted meanwhile.
-func (y *Server) look(entries []entry) []entry {
-	seen := make([]entry, 0, len(entries))
-	for _, e := range entries {
-		if e.info == nil {
-			var err error
-			if e, err = y.stat(e.path); err != nil {
-				continue
-			}
-		}
-		seen = append(seen, e)
-	}
-
-	return seen
-}
-
-// diskOwner is the user id of the disk's owner.
-const diskOwner = "1573541518"
-
-// describe returns an entry as the REST API does. The hashes of large files take long: wait says whether to wait for
-// them or to omit them until they are known.
-func (y *Server) describe(ctx context.Context, e entry, want fields, wait bool) map[string]any {
-	id := sha256.Sum256([]byte(e.path))
-	modified := e.info.ModTime().UTC().Format("2006-01-02T15:04:05+00:00")
-	resource := map[string]any{
-		"name": path.Base(e.path), "path": publicPath(e.path), "type": "dir",
-		"created": modified, "modified": modified,
-		"resource_id": diskOwner + ":" + hex.EncodeToString(id[:]), "revision": revision(e.info),
-	}
-
-	if e.path == "." {
-		resource["name"] = "disk"
-	}
-
-	if !e.info.IsDir() {
-		resource["type"] = "file"
-		resource["size"] = e.info.Size()
-		resource["mime_type"] = mimeType(e.path)
-		resource["media_type"], _, _ = strings.Cut(mimeType(e.path), "/")
-		if (want.has("md5") || want.has("sha256")) && !y.options.SkipHashes {
-			if sum, ok := y.hashes.of(ctx, y.root, e, wait); ok {
-				resource["md5"], resource["sha256"] = sum.md5, sum.sha256
-			}
-		}
-	}
-
-	return want.pick(resource)
-}
-
-// revision grows when the file changes.
-func revision(info fs.FileInfo) int64 { return info.ModTime().UnixMicro() }
-
-func publicPath(p string) string {
-	if p == "." {
-		return "disk:/"
-	}
-	return "disk:/" + p
-}
-
-func mimeType(name string) string {
-	kind, _, err := mime.ParseMediaType(mime.TypeByExtension(path.Ext(name)))
-	if err != nil {
-		return "application/octet-stream"
-	}
-	return kind
-}
-
 // fields is the tree of the fields that a call requests; nil requests everything.
 type fields map[string]fields
 
@@ -305,8 +174,6 @@ func parseFields(list string) (fields, error) {
 }
 
 func (f fields) has(name string) bool { return len(f) == 0 || f[name] != nil }
-
-func (f fields) of(name string) fields { return f[name] }
 
 // pick returns the requested fields of a resource.
 func (f fields) pick(resource map[string]any) map[string]any {

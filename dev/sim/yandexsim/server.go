@@ -2,8 +2,6 @@
 package yandexsim
 
 import (
-	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,17 +15,14 @@ import (
 
 // Options are the settings of the stand-in for Yandex Disk and Yandex OAuth.
 type Options struct {
-	Dir            string        // the files of the disk; a new file is listed at once
-	ClientID       string        // the OAuth application's id
-	ClientSecret   string        // and the application's secret
-	RefreshToken   string        // first valid refresh token
-	AccessToken    string        // first valid access token; optional
-	TokenTTL       time.Duration // life of access tokens; 0 means 24 hours
-	HrefTTL        time.Duration // life of download links; 0 means 30 minutes
-	StateFile      string        // keeps the tokens over a restart; empty: memory only
-	Latency        time.Duration // added to every REST call, not to the bytes
-	BytesPerSecond int64         // speed of each download; 0 is unlimited
-	SkipHashes     bool          // leave md5 and sha256 out: for benchmarks on large files
+	Dir          string        // the files of the disk; a new file is listed at once
+	ClientID     string        // the OAuth application's id
+	ClientSecret string        // and the application's secret
+	RefreshToken string        // first valid refresh token
+	AccessToken  string        // first valid access token; optional
+	TokenTTL     time.Duration // life of access tokens; 0 means 24 hours
+	StateFile    string        // keeps the tokens over a restart; empty: memory only
+	SkipHashes   bool          // leave sha256 out: for benchmarks on large files
 }
 
 // Server is the stand-in for the REST API of Yandex Disk, its download hosts and the OAuth server, all on one address.
@@ -38,18 +33,12 @@ type Server struct {
 	root    *os.Root // refuses every path that leads outside, through symbolic links too
 	tokens  *tokens
 	hashes  *hashes
-	linkKey []byte // signs download links
-	stop    context.CancelFunc
 }
 
 // New opens the stand-in and creates its folder if necessary.
 func New(o Options) (*Server, error) {
 	if o.TokenTTL == 0 {
 		o.TokenTTL = 24 * time.Hour
-	}
-
-	if o.HrefTTL == 0 {
-		o.HrefTTL = 30 * time.Minute
 	}
 
 	if o.Dir == "" {
@@ -70,31 +59,17 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("yandex stand-in: tokens: %w", err)
 	}
 
-	ctx, stop := context.WithCancel(context.Background())
-	y := &Server{
-		options: o, root: root, tokens: tokens, hashes: newHashes(ctx), linkKey: []byte(rand.Text()), stop: stop,
-	}
-
-	y.addRoutes(y.SetUp(sim.Protocol{Mask: maskLink, Fail: failYandex, Named: yandexFaults}))
+	y := &Server{options: o, root: root, tokens: tokens, hashes: &hashes{known: map[string]knownHash{}}}
+	y.SetUp(sim.Protocol{Mask: maskLink, Fail: failYandex})
+	y.addRoutes()
 	return y, nil
 }
 
-// addRoutes adds the control routes, and makes the handler of Yandex's own interfaces.
-func (y *Server) addRoutes(control *http.ServeMux) {
-	control.HandleFunc("POST /_/tokens/expire", func(w http.ResponseWriter, _ *http.Request) {
-		y.ExpireAccessTokens()
-		w.WriteHeader(http.StatusNoContent)
-	})
-	control.HandleFunc("POST /_/tokens/revoke", func(w http.ResponseWriter, _ *http.Request) {
-		y.RevokeRefreshTokens()
-		w.WriteHeader(http.StatusNoContent)
-	})
-
+// addRoutes makes the handler of Yandex's own interfaces.
+func (y *Server) addRoutes() {
 	y.system = http.NewServeMux()
 	y.system.Handle("GET /v1/disk", y.rest(y.getDisk))
-	y.system.Handle("GET /v1/disk/{$}", y.rest(y.getDisk))
 	y.system.Handle("GET /v1/disk/resources", y.rest(y.getResource))
-	y.system.Handle("GET /v1/disk/resources/files", y.rest(y.getFiles))
 	y.system.Handle("GET /v1/disk/resources/download", y.rest(y.getDownload))
 	y.system.HandleFunc("GET /download/{link}", y.serveDownload)
 	y.system.HandleFunc("POST /token", y.postToken)
@@ -106,8 +81,6 @@ func (y *Server) addRoutes(control *http.ServeMux) {
 // Close releases held connections and the folder; the handler must not be served any more.
 func (y *Server) Close() error {
 	y.ClearFaults()
-	y.stop()
-	y.hashes.wait()
 	return y.root.Close()
 }
 
@@ -120,13 +93,9 @@ func (y *Server) RevokeRefreshTokens() { y.tokens.revoke() }
 // ServeHTTP answers Yandex's interfaces at the root and the control routes under /_/.
 func (y *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { y.Serve(w, r, y.system) }
 
-// rest wraps a call of the REST API: its latency, its authorization and the format of its answers.
+// rest wraps a call of the REST API: its authorization and the format of its answers.
 func (y *Server) rest(answer func(r *http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if y.options.Latency > 0 && !sim.Sleep(r.Context(), y.options.Latency) {
-			sim.Abort()
-		}
-
 		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "OAuth ")
 		if !ok || !y.tokens.valid(token) {
 			failYandex(w, r, sim.Problem{Status: http.StatusUnauthorized})
@@ -144,12 +113,6 @@ func (y *Server) rest(answer func(r *http.Request) (any, error)) http.Handler {
 			failYandex(w, r, sim.Problem{Status: http.StatusInternalServerError})
 		}
 	})
-}
-
-// yandexFaults are refusals that differ from the usual one of their status.
-var yandexFaults = map[string]sim.Problem{
-	"download_limit": {Status: 429, Text: "DiskResourceDownloadLimitExceededError"},
-	"invalid_grant":  {Status: 400, Text: "invalid_grant"},
 }
 
 // yandexErrors are the usual error names of the REST API.
@@ -180,7 +143,7 @@ func failYandex(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 		if name == "" {
 			name = "server_error"
 		}
-		sim.WriteJSON(w, p.Status, map[string]string{"error": name, "error_description": oauthErrors[name]})
+		sim.WriteJSON(w, p.Status, map[string]string{"error": name, "error_description": name})
 		return
 	case name == "":
 		if name = yandexErrors[p.Status]; name == "" {
@@ -189,36 +152,10 @@ func failYandex(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 	}
 
 	description := http.StatusText(p.Status)
-	if p.Status == http.StatusNotFound {
-		description = "Resource not found."
-	}
-
-	sim.WriteJSON(w, p.Status, map[string]string{
-		"error": name, "description": description, "message": yandexMessage(p.Status),
-	})
+	sim.WriteJSON(w, p.Status, map[string]string{"error": name, "description": description, "message": description})
 }
 
-// yandexMessage is the human-readable part of Yandex's error.
-func yandexMessage(status int) string {
-	switch status {
-	case http.StatusUnauthorized:
-		return "Не авторизован."
-	case http.StatusForbidden:
-		return "Доступ запрещён."
-	case http.StatusNotFound:
-		return "Не удалось найти запрошенный ресурс."
-	case http.StatusBadRequest:
-		return "Ошибка проверки поля."
-	case http.StatusLocked:
-		return "Ресурс заблокирован. Возможно, над ним выполняется другая операция."
-	case http.StatusTooManyRequests:
-		return "Слишком много запросов."
-	}
-
-	return "Сервис временно недоступен."
-}
-
-// maskLink hides the signed part of a download link.
+// maskLink hides the part of a download link that opens the file to anyone.
 func maskLink(p string) string {
 	if strings.HasPrefix(p, "/download/") {
 		return "/download/***"

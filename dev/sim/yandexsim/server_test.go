@@ -82,17 +82,11 @@ func downloadLink(t testing.TB, base, path string) string {
 
 // listing is the part of a REST API answer that tests read.
 type listing struct {
-	Name, Path, Type, MD5, SHA256, Modified string
-	MimeType                                string `json:"mime_type"`
-	ResourceID                              string `json:"resource_id"`
-	Size                                    *int64
-	Revision                                int64
-	Items                                   []listing
-	Limit, Offset                           int
-	Embedded                                *struct {
+	Name, Type, SHA256, Modified string
+	Size                         *int64
+	Embedded                     *struct {
 		Items                []listing
 		Total, Limit, Offset int
-		Path, Sort           string
 	} `json:"_embedded"`
 }
 
@@ -126,7 +120,7 @@ func TestYandexResources(t *testing.T) {
 
 	root := list(t, base, "/v1/disk/resources?path=disk:/")
 	e := root.Embedded
-	if root.Type != "dir" || root.Path != "disk:/" || root.Size != nil || e.Total != 3 || e.Limit != 20 || e.Path != "disk:/" {
+	if root.Type != "dir" || root.Size != nil || e.Total != 3 || e.Limit != 20 {
 		t.Fatalf("%+v", root)
 	}
 	if names(e.Items) != "b.txt c.bin Фильмы" {
@@ -134,9 +128,8 @@ func TestYandexResources(t *testing.T) {
 	}
 
 	file := e.Items[0]
-	if file.Path != "disk:/b.txt" || file.Type != "file" || *file.Size != 7 || file.MD5 != "9a0364b9e99bb480dd25e1f0284c8555" ||
-		file.SHA256 != "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73" || file.MimeType != "text/plain" ||
-		file.Modified != "2024-02-01T12:13:43+00:00" || file.Revision != past.UnixMicro() || file.ResourceID == "" {
+	if file.Type != "file" || *file.Size != 7 || file.Modified != "2024-02-01T12:13:43+00:00" ||
+		file.SHA256 != "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73" {
 		t.Fatalf("%+v", file)
 	}
 	if *e.Items[1].Size != 0 || e.Items[1].SHA256 == "" {
@@ -150,33 +143,23 @@ func TestYandexResources(t *testing.T) {
 	}
 
 	for query, want := range map[string]string{
-		"sort=-name": "Фильмы c.bin b.txt", "sort=size&limit=2&offset=1": "Фильмы b.txt", "sort=-size": "b.txt Фильмы c.bin",
-		"sort=modified&limit=1": "b.txt", "limit=0": "", "offset=99": "", "sort=path": "b.txt c.bin Фильмы",
+		"sort=name&limit=1&offset=1": "c.bin", "limit=0": "", "offset=99": "",
 	} {
 		if got := list(t, base, "/v1/disk/resources?path=/&"+query); names(got.Embedded.Items) != want || got.Embedded.Total != 3 {
 			t.Errorf("%s: %s", query, names(got.Embedded.Items))
 		}
 	}
 
-	if _, body := disk(t, base, "/v1/disk/resources?path=/&limit=1&fields=name,_embedded.items.path,_embedded.total"); string(body) !=
-		`{"_embedded":{"items":[{"path":"disk:/b.txt"}],"total":3},"name":"disk"}`+"\n" {
+	if _, body := disk(t, base, "/v1/disk/resources?path=/&limit=1&fields=name,_embedded.items.type,_embedded.total"); string(body) !=
+		`{"_embedded":{"items":[{"type":"file"}],"total":3},"name":"disk"}`+"\n" {
 		t.Errorf("%s", body)
 	}
 	if _, body := disk(t, base, "/v1/disk/resources?path=/b.txt&fields=size"); string(body) != `{"size":7}`+"\n" {
 		t.Errorf("%s", body)
 	}
 
-	flat := list(t, base, "/v1/disk/resources/files?limit=2&fields=items.name,limit")
-	if names(flat.Items) != "a.mkv b.txt" || flat.Limit != 2 || flat.Items[0].Path != "" {
-		t.Errorf("%+v", flat)
-	}
-	if status, _ := disk(t, base, "/v1/disk/"); status != 200 {
-		t.Error(status)
-	}
-
 	put(t, y, "b.txt", "changed")
-	if got := list(t, base, "/v1/disk/resources?path=/b.txt"); got.SHA256 == file.SHA256 || got.Revision == file.Revision ||
-		got.ResourceID != file.ResourceID {
+	if got := list(t, base, "/v1/disk/resources?path=/b.txt"); got.SHA256 == file.SHA256 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -208,10 +191,7 @@ func TestYandexRefusals(t *testing.T) {
 		"/v1/disk/resources/download":                  {400, "FieldValidationError"},
 		"/v1/disk/resources?path=/&limit=-1":           {400, "FieldValidationError"},
 		"/v1/disk/resources?path=/&offset=x":           {400, "FieldValidationError"},
-		"/v1/disk/resources?path=/&sort=colour":        {400, "FieldValidationError"},
 		"/v1/disk/resources?path=/&fields=a..b":        {400, "FieldValidationError"},
-		"/v1/disk/resources/files?sort=colour":         {400, "FieldValidationError"},
-		"/v1/disk/resources/files?fields=,":            {400, "FieldValidationError"},
 		"/v1/disk/resources?path=/none":                {404, "DiskNotFoundError"},
 		"/v1/disk/resources?path=/out":                 {404, "DiskNotFoundError"},
 		"/v1/disk/resources?path=/up/x":                {404, "DiskNotFoundError"},
@@ -281,12 +261,6 @@ func TestYandexDownload(t *testing.T) {
 		t.Fatal(changed.Status, body)
 	}
 
-	for _, bad := range []string{"nonsense", "a.b", strings.Repeat("x", 50)} {
-		if response, _ := get(base + "/download/" + bad); response.StatusCode != 403 {
-			t.Error(bad, response.Status)
-		}
-	}
-
 	if err := os.Remove(filepath.Join(y.options.Dir, "dir/имя файла.txt")); err != nil {
 		t.Fatal(err)
 	}
@@ -295,35 +269,9 @@ func TestYandexDownload(t *testing.T) {
 	}
 
 	for _, r := range y.Requests() {
-		if strings.Contains(r.Path, "eyJ") {
+		if strings.Contains(r.Path, "/download/") && r.Path != "/download/***" {
 			t.Fatal("a download link is in the log: " + r.Path)
 		}
-	}
-}
-
-func TestYandexTimes(t *testing.T) {
-	t.Parallel()
-	y, base := yandexTest(t, func(o *Options) {
-		o.Latency, o.BytesPerSecond, o.HrefTTL = 60*time.Millisecond, 1<<20, 400*time.Millisecond
-	})
-
-	put(t, y, "a", strings.Repeat("x", 300<<10))
-	began := time.Now()
-	href := downloadLink(t, base, "a")
-	if time.Since(began) < 60*time.Millisecond {
-		t.Error("no latency")
-	}
-
-	began = time.Now()
-	if response, err := http.Get(href); err != nil {
-		t.Fatal(err)
-	} else if n, _ := io.Copy(io.Discard, response.Body); n != 300<<10 || time.Since(began) < 250*time.Millisecond {
-		t.Error(n, time.Since(began))
-	}
-
-	time.Sleep(400 * time.Millisecond)
-	if response, err := http.Get(href); err != nil || response.StatusCode != 403 {
-		t.Error("an old link works: ", response, err)
 	}
 }
 
@@ -335,36 +283,14 @@ func TestYandexHashesOfLargeFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	y.hashes.turn <- struct{}{} // another large file is being hashed
 	if got := list(t, base, "/v1/disk/resources?path=/").Embedded.Items[0]; got.SHA256 != "" || *got.Size != largeFile+1 {
 		t.Fatalf("%+v", got)
 	}
 
-	<-y.hashes.turn
-	if got := list(t, base, "/v1/disk/resources?path=/large"); got.SHA256 == "" || got.MD5 == "" {
+	if got := list(t, base, "/v1/disk/resources?path=/large"); got.SHA256 == "" {
 		t.Fatalf("%+v", got)
 	}
 	if got := list(t, base, "/v1/disk/resources?path=/").Embedded.Items[0]; got.SHA256 == "" {
-		t.Fatalf("%+v", got)
-	}
-
-	y.hashes.turn <- struct{}{}
-	put(t, y, "large", "")
-	if err := os.Truncate(filepath.Join(y.options.Dir, "large"), largeFile+2); err != nil {
-		t.Fatal(err)
-	}
-
-	list(t, base, "/v1/disk/resources?path=/")
-	if err := y.Close(); err != nil { // does not wait for its turn
-		t.Fatal(err)
-	}
-}
-
-func TestYandexSkipHashes(t *testing.T) {
-	t.Parallel()
-	y, base := yandexTest(t, func(o *Options) { o.SkipHashes = true })
-	put(t, y, "a", "x")
-	if got := list(t, base, "/v1/disk/resources?path=/a"); got.SHA256 != "" || got.MD5 != "" || *got.Size != 1 {
 		t.Fatalf("%+v", got)
 	}
 }
