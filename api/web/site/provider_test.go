@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,21 +38,28 @@ type providerRig struct {
 	log       syncBuffer
 }
 
+// syncBuffer is a log that is read while the service writes.
 type syncBuffer struct {
-	sync chan struct{}
-	bytes.Buffer
+	mu   sync.Mutex
+	text bytes.Buffer
 }
 
 func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.sync <- struct{}{}
-	defer func() { <-b.sync }()
-	return b.Buffer.Write(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 func newProviderRig(t *testing.T) *providerRig {
 	t.Helper()
 	address := testdb.URL(t)
-	w := &providerRig{rig: &rig{T: t, db: testdb.Connect(t, address)}, log: syncBuffer{sync: make(chan struct{}, 1)}}
+	w := &providerRig{rig: &rig{T: t, db: testdb.Connect(t, address)}}
 	var err error
 	w.store, err = store.Open(t.Context(), address, testdb.Key)
 	w.must(err)
