@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"html"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,21 +69,9 @@ func (b *Bot) addPerson(ctx context.Context, from telego.User) (account.User, er
 
 	user, created, err := b.store.Accounts.EnsureTelegramUser(ctx, newcomer)
 	if created && user.Status == account.UserPending {
-		b.announce(ctx, user)
+		chat.PlaceOf(ctx).Elsewhere(func(ctx context.Context) { b.Announce(ctx, user) })
 	}
 	return user, err
-}
-
-// announce asks the administrators to decide about a newcomer.
-func (b *Bot) announce(ctx context.Context, user account.User) {
-	chat.PlaceOf(ctx).Elsewhere(func(ctx context.Context) {
-		b.notifyAdmins(ctx, func(admin account.User) chat.View {
-			return chat.View{
-				Text: textNewcomer.In(admin.Language, html.EscapeString(user.Name), user.ID),
-				Rows: chat.Rows(decisionButtons(admin.Language, user)),
-			}
-		})
-	})
 }
 
 // refusalOf says why a person may not use a command.

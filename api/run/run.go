@@ -129,7 +129,9 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 	if err := tool.Register(api, parts.MCP()...); err != nil {
 		return nil, err
 	}
-	return api, site.Register(site.Config{API: api, Store: p.Store.Accounts, Events: stream, Temporal: workflows}, parts.Web()...)
+	return api, site.Register(site.Config{
+		API: api, Store: p.Store.Accounts, Events: stream, Provider: p.provider(), Temporal: workflows,
+	}, parts.Web()...)
 }
 
 // bot makes the Telegram bot.

@@ -136,6 +136,7 @@ func greet(ctx context.Context, s *stack.Stack, o devOptions, after time.Duratio
 	rows := [][2]string{
 		{"pages, as a user", signInLink(ctx, s.Info.API, s.Info.UserToken)},
 		{"as administrator", signInLink(ctx, s.Info.API, s.Info.AdminToken)},
+		{"as somebody new", s.Info.API + "/oidc"},
 		{"Temporal Web UI", s.Info.WebUI},
 		{"API and its docs", s.Info.Docs},
 		{"Telegram chat", s.ChatURL()},

@@ -79,7 +79,7 @@ func keepPorts(t *testing.T, state string, port int) {
 	ports := map[string]int{}
 	for _, name := range []string{
 		"api", "api_2", "metrics", "temporal", "web_ui", "postgres", "telegram", "yandex", "qbittorrent", "toncenter",
-		"fragment", "web_seed",
+		"fragment", "oidc", "web_seed",
 	} {
 		ports[name] = port
 	}
@@ -146,7 +146,7 @@ func TestDevOnceTwice(t *testing.T) {
 		}
 	}
 
-	for _, name := range []string{"telegram", "yandex", "qbittorrent", "web_seed", "toncenter", "fragment"} {
+	for _, name := range []string{"telegram", "yandex", "qbittorrent", "web_seed", "toncenter", "fragment", "oidc"} {
 		if address := keys["stand_ins"].(map[string]any)[name]; address == "" || address == nil {
 			t.Errorf("dev.json does not know %s", name)
 		}
@@ -438,8 +438,13 @@ func TestStandInAlone(t *testing.T) {
 	for name, path := range map[string]string{
 		"telegram": "/_/chats/1", "yandex": "/_/requests", "qbittorrent": "/_/torrents",
 		"toncenter": "/api/v3/masterchainInfo", "fragment": "/stars/buy",
+		"oidc": "/.well-known/openid-configuration",
 	} {
-		standIn := launch(t, "standin", name, "--addr", "127.0.0.1:0", "--dir", t.TempDir())
+		args := []string{"standin", name, "--addr", "127.0.0.1:0"}
+		if name != "oidc" { // it keeps nothing
+			args = append(args, "--dir", t.TempDir())
+		}
+		standIn := launch(t, args...)
 		var url string
 		eventually(t, patience, name+" says where it is", func() bool {
 			_, err := fmt.Sscanf(standIn.output(), name+" stand-in: %s", &url)

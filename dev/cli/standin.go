@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/dev/sim/oidcsim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
@@ -22,7 +23,7 @@ import (
 // newStandIn makes the commands with which the containers of the demonstration run the stand-ins.
 func newStandIn() *cobra.Command {
 	return terminal.Group(&cobra.Command{Use: "standin", Short: "Run the stand-in for one outside system alone, until Ctrl-C"},
-		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newFragmentStandIn())
+		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newFragmentStandIn(), newOIDCStandIn())
 }
 
 func newTelegramStandIn() *cobra.Command {
@@ -67,14 +68,23 @@ func newFragmentStandIn() *cobra.Command {
 	return cmd
 }
 
-// standInCommand makes the command of a stand-in, which open opens once the flags are read.
+func newOIDCStandIn() *cobra.Command {
+	o := oidcsim.Options{ClientID: "stand-in", ClientSecret: "stand-in"} // those of .env.dev
+	cmd := standInCommand("oidc", "Stands in for a provider of OpenID Connect", "127.0.0.1:8086", nil, "",
+		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
+	cmd.Flags().StringVar(&o.BrowserURL, "browser-url", "", "where browsers reach it (default: as the service does)")
+	return cmd
+}
+
+// standInCommand makes the command of a stand-in, which open opens once the flags are read; dir is nil for one that keeps
+// nothing.
 func standInCommand(
 	name, short, addr string, dir *string, holds string, open func() (stack.StandIn, error),
 ) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: short, Args: terminal.AsUsed,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if *dir == "" {
+			if dir != nil && *dir == "" {
 				return terminal.UsageError("--dir is required: the folder that holds " + holds)
 			}
 			ctx, stopListening := terminal.UntilAsked(cmd.Context())
@@ -84,7 +94,9 @@ func standInCommand(
 	}
 
 	cmd.Flags().StringVar(&addr, "addr", addr, "where it listens")
-	cmd.Flags().StringVar(dir, "dir", "", "the folder that holds "+holds)
+	if dir != nil {
+		cmd.Flags().StringVar(dir, "dir", "", "the folder that holds "+holds)
+	}
 	return cmd
 }
 

@@ -37,7 +37,7 @@ type settingGroup struct {
 // group.
 var settingGroups = []settingGroup{
 	{"All processes", nil},
-	{"API and bot", []string{"API_", "BOT", "WEB_UI_", "ADMIN_IDS", "ACTIVATE_"}},
+	{"API and bot", []string{"API_", "BOT", "WEB_UI_", "ADMIN_IDS", "ACTIVATE_", "OIDC_"}},
 	{"Limits of one user", []string{"LIMIT_"}},
 	{"Workers", []string{"WORKER_", "TEMPORAL_"}},
 	{"Telegram", []string{"TELEGRAM_"}},

@@ -239,7 +239,7 @@ func composeDemo(t *testing.T) *containers {
 	for _, place := range []string{
 		"api:8080", "api:9092", "worker:9090", "payments:9090", "standin-telegram:8081", "standin-yandex:8082",
 		"standin-qbittorrent:8083",
-		"standin-toncenter:8084", "standin-fragment:8085",
+		"standin-toncenter:8084", "standin-fragment:8085", "standin-oidc:8086",
 	} {
 		free, err := servers.FreePort()
 		must(t, err)
@@ -393,6 +393,7 @@ func TestNightCompose(t *testing.T) {
 	d.healthy("worker")
 	d.healthy("payments")
 	d.healthy("api")
+	d.leadsToProvider()
 	d.once("migrate", time.Minute) // again, as at each start
 	if _, err := exec.LookPath("wget"); err != nil {
 		t.Skip("the demo itself needs wget: make test-deps")

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"stagecoach/dev/servers"
+	"stagecoach/dev/sim/oidcsim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
@@ -44,6 +45,7 @@ type Ground struct {
 	QBittorrent *torrentsim.QBittorrent
 	Chain       *tonsim.TonCenter
 	Fragment    *tonsim.Fragment
+	OIDC        *oidcsim.Server
 	WebSeed     *torrentsim.WebSeed
 
 	settings map[string]string
@@ -275,6 +277,8 @@ func (g *Ground) keep(standIn StandIn) {
 		g.Chain = s
 	case *tonsim.Fragment:
 		g.Fragment = s
+	case *oidcsim.Server:
+		g.OIDC = s
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/dev/servers"
+	"stagecoach/dev/sim/oidcsim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/starter/terminal"
@@ -156,6 +157,9 @@ func (s *Stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 		RefreshToken: tokens.RefreshToken, AccessToken: tokens.AccessToken,
 	})
 	if err != nil {
+		return err
+	}
+	if err := s.StartOIDC(oidcsim.Options{ClientID: s.kept.ClientID, ClientSecret: s.kept.ClientSecret}); err != nil {
 		return err
 	}
 	if err := s.startTorrentStandIn(); err != nil {

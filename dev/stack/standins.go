@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/oidcsim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
@@ -26,11 +27,12 @@ const (
 	kindQBittorrent = "qbittorrent"
 	kindTonCenter   = "toncenter"
 	kindFragment    = "fragment"
+	kindOIDC        = "oidc"
 	kindWebSeed     = "web-seed"
 )
 
 // NewStandIn makes the stand-in of the options: telegramsim.Options, yandexsim.Options, torrentsim.QBittorrentOptions,
-// tonsim.TonCenterOptions or tonsim.FragmentOptions.
+// tonsim.TonCenterOptions, tonsim.FragmentOptions or oidcsim.Options.
 func NewStandIn(options any) (StandIn, error) {
 	switch o := options.(type) {
 	case telegramsim.Options:
@@ -43,6 +45,8 @@ func NewStandIn(options any) (StandIn, error) {
 		return tonsim.NewTonCenter(o)
 	case tonsim.FragmentOptions:
 		return tonsim.NewFragment(o)
+	case oidcsim.Options:
+		return oidcsim.New(o)
 	}
 
 	return nil, fmt.Errorf("no stand-in has options like %T", options)
@@ -61,6 +65,8 @@ func DecodeStandIn(kind string, options []byte) (StandIn, error) {
 		return decodeStandIn[tonsim.TonCenterOptions](options)
 	case kindFragment:
 		return decodeStandIn[tonsim.FragmentOptions](options)
+	case kindOIDC:
+		return decodeStandIn[oidcsim.Options](options)
 	}
 
 	return nil, fmt.Errorf("there is no stand-in %q", kind)

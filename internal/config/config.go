@@ -51,7 +51,7 @@ func Settings() []Setting { return new(Config).settings() }
 
 func (c *Config) settings() []Setting {
 	return slices.Concat(
-		c.generalSettings(), c.deliverySettings(), c.taskSettings(), c.downloadSettings(), c.transactionSettings(),
+		c.generalSettings(), c.oidcSettings(), c.deliverySettings(), c.taskSettings(), c.downloadSettings(), c.transactionSettings(),
 		c.webhookSettings(), c.retentionSettings(),
 	)
 }
@@ -78,6 +78,7 @@ type API struct {
 	PublicURL      string // of the pages, without a path; empty: Addr
 	WebUIOrigin    string // of Temporal's Web UI; empty: none
 	TrustedProxies []netip.Prefix
+	OIDC           OIDC
 }
 
 // BrowserURL is the address at which browsers see the pages.
@@ -190,8 +191,10 @@ func LoadFor(program Program, lookup func(string) (string, bool)) (Config, error
 		}
 	}
 
-	if err := c.Transactions.checkReviews(); err != nil {
-		problems = append(problems, err)
+	for _, err := range []error{c.Transactions.checkReviews(), c.API.OIDC.check()} {
+		if err != nil {
+			problems = append(problems, err)
+		}
 	}
 	if (c.Worker.Version.Deployment == "") != (c.Worker.Version.Build == "") {
 		problems = append(problems, errors.New("TEMPORAL_DEPLOYMENT_NAME, TEMPORAL_WORKER_BUILD_ID: set both or none"))

@@ -133,7 +133,7 @@ func TestSecretsGoEncrypted(t *testing.T) {
 	for _, name := range []string{
 		"STAGECOACH_TELEGRAM_API_URL", "STAGECOACH_YANDEX_API_URL", "STAGECOACH_YANDEX_TOKEN_URL",
 		"STAGECOACH_QBITTORRENT_URL",
-		"STAGECOACH_TONCENTER_URL", "STAGECOACH_FRAGMENT_URL",
+		"STAGECOACH_TONCENTER_URL", "STAGECOACH_FRAGMENT_URL", "STAGECOACH_OIDC_ISSUER",
 	} {
 		for value, allowed := range map[string]bool{
 			"https://example.org": true, "http://127.0.0.1:8081": true, "http://[::1]:8081": true, "http://localhost": true,
@@ -142,6 +142,7 @@ func TestSecretsGoEncrypted(t *testing.T) {
 		} {
 			env := good()
 			env["STAGECOACH_PLAINTEXT_HOSTS"], env[name] = "other, inside", value
+			env["STAGECOACH_OIDC_CLIENT_ID"] = "pages"
 			_, err := load(env)
 			if allowed != (err == nil) || err != nil && !strings.Contains(err.Error(), name+": must be an https URL") {
 				t.Errorf("%s=%s gave %v", name, value, err)

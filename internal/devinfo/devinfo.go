@@ -37,6 +37,7 @@ type StandIns struct {
 	WebSeed     string `json:"web_seed"`    // of torrents to try
 	TonCenter   string `json:"toncenter"`
 	Fragment    string `json:"fragment"`
+	OIDC        string `json:"oidc"`
 }
 
 func Read(state string) (info Info, err error) {

@@ -9,6 +9,8 @@ const (
 	TokenNotFound        Code = "TOKEN_NOT_FOUND"
 	ConfirmationRequired Code = "CONFIRMATION_REQUIRED" // a session has to prove again who its person is
 	LinkSpent            Code = "LINK_SPENT"            // a link that signs in was used, replaced or is too old
+	SignInExpired        Code = "SIGN_IN_EXPIRED"       // the browser began no sign-in at the provider, or too long ago
+	SignInNotVerified    Code = "SIGN_IN_NOT_VERIFIED"  // what the provider answers proves nothing
 	NotFound             Code = "NOT_FOUND"
 	UserNotFound         Code = "USER_NOT_FOUND"
 	UserExists           Code = "USER_EXISTS"
@@ -56,6 +58,7 @@ const (
 	FragmentUnavailable  Code = "FRAGMENT_UNAVAILABLE"
 	FragmentUnreachable  Code = "FRAGMENT_UNREACHABLE"
 	FragmentProtocol     Code = "FRAGMENT_PROTOCOL"
+	SignInProviderAway   Code = "SIGN_IN_PROVIDER_AWAY" // who signs people in does not answer
 	ProviderUnavailable  Code = "PROVIDER_UNAVAILABLE"  // qBittorrent cannot be reached
 	ProviderUnauthorized Code = "PROVIDER_UNAUTHORIZED" // it refuses name and password
 	ProviderRejected     Code = "PROVIDER_REJECTED"     // it refuses the request

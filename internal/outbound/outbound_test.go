@@ -18,6 +18,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
+	"stagecoach/internal/oidc"
 	"stagecoach/internal/outbound"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/telegram"
@@ -85,6 +86,10 @@ var calls = map[string]func(ctx context.Context, url string) error{
 		_, err = bot.SendMessage(ctx, &telego.SendMessageParams{ChatID: telego.ChatID{ID: 1}, Text: "planted"})
 		return err
 	},
+	"oidc": func(ctx context.Context, url string) error {
+		_, err := oidc.New(oidc.Options{Issuer: url, ClientID: "id", ClientSecret: "planted"}).Address(ctx, oidc.NewAttempt())
+		return err
+	},
 	"qbittorrent": func(ctx context.Context, url string) error {
 		_, err := qbittorrent.New(qbittorrent.Options{
 			URL: url, Username: "admin", Password: "planted", ActiveCategory: "a",
@@ -141,6 +146,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		"yandex":                 {fault.YandexProtocol, false},
 		"yandex, a token":        {fault.YandexUnavailable, true},
 		"telegram":               {fault.TelegramUnavailable, true},
+		"oidc":                   {fault.SignInProviderAway, true},
 		"qbittorrent":            {fault.ProviderUnavailable, true},
 	}
 

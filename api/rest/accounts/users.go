@@ -151,7 +151,7 @@ func (h *handlers) registerUsers() {
 	server.Register(users, server.Operation{
 		Id: "forget-user", Route: "POST /v1/users/{id}/forget", Confirms: true,
 		Summary: "Make a person anonymous for good",
-		Description: "Name, Telegram account, tokens, conversations, notices, memberships, links and comments on tasks are deleted at once; the user is BLOCKED and " +
+		Description: "Name, Telegram account, identity at a provider, tokens, conversations, notices, memberships, links and comments on tasks are deleted at once; the user is BLOCKED and " +
 			"cannot be changed any more. Live deliveries and downloads are cancelled, tasks in work are NEW again. Titles, and what proves where money went, stay. " +
 			"When Temporal is away the record has forgotten and the answer is an error: the same request again ends what runs. Once more changes nothing.",
 		Faults: []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},

@@ -47,7 +47,9 @@ func (s *Site) showAccount(ctx context.Context, r *Request) (View, error) {
 
 // showConfirm shows the code that the person sends to the bot, or where they enter their token.
 func (s *Site) showConfirm(ctx context.Context, r *Request) (View, error) {
-	data := map[string]any{"Next": local(r.FormValue("next")), "Confirmed": r.Who.Confirmed()}
+	data := map[string]any{
+		"Next": local(r.FormValue("next")), "Confirmed": r.Who.Confirmed(), "Provider": s.providerName(),
+	}
 	if r.Who.User.TelegramID != nil && r.Problem == nil {
 		code, err := s.Store.AskConfirmation(ctx, r.Who.User.ID, r.Session.ID)
 		if err != nil {

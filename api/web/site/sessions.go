@@ -149,13 +149,20 @@ func (s *Site) routeSessions() {
 
 // showSignIn shows the page for signing in, and why it was refused.
 func (s *Site) showSignIn(w http.ResponseWriter, rq *http.Request, err error) {
-	r, status := s.stranger(rq), http.StatusOK
+	r := s.stranger(rq)
 	if err != nil {
 		r.Problem = s.problemOf(r, err)
+	}
+	s.drawSignIn(w, r, rq.FormValue("next"))
+}
+
+func (s *Site) drawSignIn(w http.ResponseWriter, r *Request, next string) {
+	status := http.StatusOK
+	if r.Problem != nil {
 		status = r.Problem.Status
 	}
 	s.draw(w, r, Page{Name: "sign-in"}, View{
-		Title: s.texts["sign-in"].In(r.Language), Data: map[string]string{"Next": local(rq.FormValue("next"))},
+		Title: s.texts["sign-in"].In(r.Language), Data: map[string]string{"Next": local(next), "Provider": s.providerName()},
 	}, status)
 }
 

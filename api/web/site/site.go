@@ -33,6 +33,7 @@ type Config struct {
 	Store    Store
 	Life     time.Duration // of a session; default: a week
 	Events   Events        // nil: pages are not live
+	Provider *Provider     // with which people may sign in; nil: none
 	Temporal string        // where Temporal's Web UI shows the workflows of the namespace; empty: no links to it
 }
 
@@ -50,6 +51,9 @@ type Store interface {
 	EndSession(ctx context.Context, userID, id int64) error
 	ConfirmSession(ctx context.Context, userID, id int64) error
 	AskConfirmation(ctx context.Context, userID, id int64) (code string, err error)
+	UserOfIdentity(ctx context.Context, i account.Identity) (account.User, error)
+	AddIdentity(ctx context.Context, i account.Identity, newcomer account.User) (user account.User, created bool, err error)
+	SignInIdentity(ctx context.Context, i account.Identity, secret string, life time.Duration) error
 }
 
 // Part is what one subject adds to the pages.
@@ -169,6 +173,7 @@ func Register(c Config, parts ...Part) error {
 		maps.Copy(s.commands, part.Commands)
 		s.said.Add(part.Words)
 	}
+	maps.Copy(s.texts, providerTexts)
 
 	if err := s.parse(); err != nil {
 		return err
@@ -180,6 +185,7 @@ func Register(c Config, parts ...Part) error {
 
 	s.routeAssets()
 	s.routeSessions()
+	s.routeProvider()
 	s.API.Mux.HandleFunc("GET /live", s.follow)
 	s.API.Unrouted = s.missing
 	return nil

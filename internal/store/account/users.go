@@ -135,28 +135,39 @@ func (c UserChange) takesAdmin() bool {
 	return c.Role != "" && c.Role != RoleAdmin || c.Status != "" && c.Status != UserActive
 }
 
-// ChangeUser applies a change, and ends the leases of who is not active. USER_NOT_FOUND: also for a forgotten user. LAST_ADMIN: no active administrator would be
-// left.
+// ChangeUser applies a change, and ends the leases of who is not active. A role that is given here is decided by hand: the
+// group of a provider takes it away no more. USER_NOT_FOUND: also for a forgotten user. LAST_ADMIN: no active
+// administrator would be left.
 func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user User, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		if c.takesAdmin() {
-			if err := LeaveOneAdmin(ctx, tx, id); err != nil {
+		if c.Role != "" {
+			if _, err := tx.Exec(ctx, `UPDATE identities SET made_admin = false WHERE user_id = $1 AND made_admin`, id); err != nil {
 				return err
 			}
 		}
-
-		user, err = core.One[User](ctx, tx, NoUser, `UPDATE users SET
-			name = coalesce(nullif($2, ''), name), language = coalesce(nullif($3, ''), language),
-			role = coalesce(nullif($4, ''), role), status = coalesce(nullif($5, ''), status),
-			promoted_by = CASE WHEN $4 = 'ADMIN' AND role <> 'ADMIN' THEN $6 ELSE promoted_by END, updated_at = now()
-			WHERE id = $1 AND forgotten_at IS NULL RETURNING `+UserColumns, id, c.Name, c.Language, c.Role, c.Status, c.TokenID)
-		if err != nil || user.Status == UserActive {
-			return err
-		}
-		return EndLeases(ctx, tx, id)
+		user, err = changeUser(ctx, tx, id, c)
+		return err
 	})
 
 	return user, err
+}
+
+func changeUser(ctx context.Context, tx pgx.Tx, id int64, c UserChange) (user User, err error) {
+	if c.takesAdmin() {
+		if err := LeaveOneAdmin(ctx, tx, id); err != nil {
+			return user, err
+		}
+	}
+
+	user, err = core.One[User](ctx, tx, NoUser, `UPDATE users SET
+		name = coalesce(nullif($2, ''), name), language = coalesce(nullif($3, ''), language),
+		role = coalesce(nullif($4, ''), role), status = coalesce(nullif($5, ''), status),
+		promoted_by = CASE WHEN $4 = 'ADMIN' AND role <> 'ADMIN' THEN $6 ELSE promoted_by END, updated_at = now()
+		WHERE id = $1 AND forgotten_at IS NULL RETURNING `+UserColumns, id, c.Name, c.Language, c.Role, c.Status, c.TokenID)
+	if err != nil || user.Status == UserActive {
+		return user, err
+	}
+	return user, EndLeases(ctx, tx, id)
 }
 
 // LeaveOneAdmin locks the administrators, so that two of them cannot remove each other at once, and refuses when the

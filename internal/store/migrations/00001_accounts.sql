@@ -79,6 +79,17 @@ CREATE TABLE sign_in_links (
 );
 CREATE INDEX sign_in_links_token ON sign_in_links (token_id) WHERE token_id IS NOT NULL;
 
+-- Who people are at a provider of OpenID Connect.
+CREATE TABLE identities (
+    issuer     text        NOT NULL,
+    subject    text        NOT NULL,
+    user_id    bigint      NOT NULL REFERENCES users (id),
+    made_admin boolean     NOT NULL DEFAULT false, -- the provider's group made the user an administrator: it may take that away
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (issuer, subject)
+);
+CREATE INDEX identities_user ON identities (user_id);
+
 -- Every refused privileged attempt and every action of an administrator.
 CREATE TABLE audit_log (
     id         bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,

@@ -179,6 +179,7 @@ func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, en
 // queueForgetting removes a user from all tables except users, each by an index that begins with the user.
 func (s *Store) queueForgetting(batch *pgx.Batch, id, by int64, chat *int64) {
 	batch.Queue(`UPDATE tokens SET name = $2 WHERE user_id = $1`, id, core.RemovedText)
+	batch.Queue(`DELETE FROM identities WHERE user_id = $1`, id)
 	batch.Queue(`DELETE FROM webhooks WHERE user_id = $1`, id)
 	batch.Queue(`DELETE FROM conversations WHERE chat_id = $1`, chat)
 	batch.Queue(`DELETE FROM news WHERE user_id = $1`, id)

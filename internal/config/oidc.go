@@ -1,0 +1,55 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"net/url"
+)
+
+// OIDC configures who signs people in on the pages besides the service: a provider of OpenID Connect.
+type OIDC struct {
+	Issuer                 string // empty: there is none
+	ClientID, ClientSecret string
+	Name                   string // on the button; empty: the issuer's host
+	AdminGroup             string // whose members are administrators; empty: the provider makes none
+}
+
+// ShownName is the name of the provider on the button.
+func (o OIDC) ShownName() string {
+	issuer, _ := url.Parse(o.Issuer) // it was checked
+	return cmp.Or(o.Name, issuer.Host)
+}
+
+// oidcSettings are those of signing in with a provider.
+func (c *Config) oidcSettings() []Setting {
+	o := &c.API.OIDC
+	return []Setting{
+		only(ForAPI, guarded(issuer(&o.Issuer, "STAGECOACH_OIDC_ISSUER", "the issuer of an OpenID Connect provider with which people sign in on the pages, exactly as its discovery document has it, such as https://oauth.telegram.org; its redirect URI is /oidc/callback below STAGECOACH_PUBLIC_URL; empty: none"), &o.Issuer)),
+		only(ForAPI, text(&o.ClientID, "STAGECOACH_OIDC_CLIENT_ID", "", "the client id of this service at the provider")),
+		only(ForAPI, secret(&o.ClientSecret, "STAGECOACH_OIDC_CLIENT_SECRET", "its client secret; empty: the provider knows it as a public client")),
+		only(ForAPI, text(&o.Name, "STAGECOACH_OIDC_NAME", "", "the name of the provider on the button, such as Telegram; empty: the issuer's host")),
+		only(ForAPI, text(&o.AdminGroup, "STAGECOACH_OIDC_ADMIN_GROUP", "", "the group, of the claim groups, whose members are administrators; each time that somebody signs in decides; empty: the provider makes no administrators")),
+	}
+}
+
+// issuer reads the address of an issuer. It stays as it is written, for it is compared.
+func issuer(into *string, name, doc string) Setting {
+	s := optionalAddress(into, name, doc)
+	check := s.set
+	s.set = func(v string) error {
+		if err := check(v); err != nil {
+			return err
+		}
+		*into = v
+		return nil
+	}
+	return s
+}
+
+// check wants the settings of a provider to be complete.
+func (o OIDC) check() error {
+	if o.Issuer != "" && o.ClientID == "" {
+		return errors.New("STAGECOACH_OIDC_CLIENT_ID: must be set with STAGECOACH_OIDC_ISSUER")
+	}
+	return nil
+}

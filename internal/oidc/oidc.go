@@ -1,0 +1,305 @@
+// Package oidc signs people in with a provider of OpenID Connect: by the authorization code flow with PKCE. A call that
+// its caller cancelled returns context.Canceled, every other failure is a *fault.Error whose cause holds no code, no
+// token and no secret.
+package oidc
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	upstream "github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/outbound"
+)
+
+// Telegram is the issuer whose people are users of the bot.
+const Telegram = "https://oauth.telegram.org"
+
+const (
+	connectTime = 3 * time.Second
+	requestTime = 5 * time.Second // of one request with its answer
+	maxAnswer   = 1 << 20
+	discovered  = time.Hour // after which the provider is asked again where its parts are
+)
+
+// Options say who the provider is, and who we are there.
+type Options struct {
+	Issuer, ClientID, ClientSecret string
+	RedirectURL                    string
+	AdminGroup                     string // whose members are administrators; empty: the provider does not decide that
+}
+
+// Client knows one provider. It is safe for concurrent use.
+type Client struct {
+	o        Options
+	http     *http.Client
+	provider outbound.Reading[*provider]
+}
+
+// provider is what the discovery document of the provider leads to.
+type provider struct {
+	oauth2.Config
+	verifier *upstream.IDTokenVerifier
+}
+
+// New makes a client. It asks the provider nothing before somebody signs in.
+func New(o Options) *Client {
+	return &Client{o: o, http: &http.Client{
+		Transport: bounded{outbound.NewTransport(connectTime)}, Timeout: requestTime, CheckRedirect: outbound.RefuseRedirects,
+	}}
+}
+
+// bounded bounds the answers, which the libraries read completely.
+type bounded struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	return outbound.Bounded(answer, maxAnswer), nil
+}
+
+// Attempt is one try of a browser to sign in. The browser keeps it, and shows it again when it comes back.
+type Attempt struct {
+	State    string `json:"state"`    // comes back in the address: the answer belongs to this attempt
+	Nonce    string `json:"nonce"`    // comes back in the ID token
+	Verifier string `json:"verifier"` // proves to the provider that the code belongs to this attempt
+}
+
+// NewAttempt makes an attempt of secrets that nobody guesses.
+func NewAttempt() Attempt { return Attempt{rand.Text(), rand.Text(), oauth2.GenerateVerifier()} }
+
+// Answers says whether a state that came back is the one of the attempt.
+func (a Attempt) Answers(state string) bool {
+	return a.State != "" && a.Nonce != "" && a.Verifier != "" &&
+		subtle.ConstantTimeCompare([]byte(a.State), []byte(state)) == 1
+}
+
+// Identity is who has signed in.
+type Identity struct {
+	Issuer, Subject string
+	TelegramID      *int64 // at Telegram alone
+	Name, Username  string
+	Locale          string
+	Admin           *bool // by the group; nil: the provider does not decide
+}
+
+// Address is where a browser goes to sign in at the provider. SIGN_IN_PROVIDER_AWAY: the provider does not answer.
+func (c *Client) Address(ctx context.Context, a Attempt) (string, error) {
+	p, err := c.discover(ctx)
+	if err != nil {
+		return "", err
+	}
+	return p.AuthCodeURL(a.State, upstream.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
+}
+
+// Identify exchanges the code with which a browser came back. SIGN_IN_PROVIDER_AWAY: the provider does not answer;
+// SIGN_IN_NOT_VERIFIED: it refuses the code, or what it answers is not right.
+func (c *Client) Identify(ctx context.Context, code string, a Attempt) (who Identity, err error) {
+	p, err := c.discover(ctx)
+	if err != nil {
+		return who, err
+	}
+
+	ctx = upstream.ClientContext(ctx, c.http)
+	token, err := p.Exchange(ctx, code, oauth2.VerifierOption(a.Verifier))
+	if err != nil {
+		return who, exchangeFault(ctx, err)
+	}
+
+	raw, _ := token.Extra("id_token").(string)
+	checked, err := p.verifier.Verify(ctx, raw)
+	if err != nil {
+		return who, verifyFault(ctx, err)
+	}
+	if subtle.ConstantTimeCompare([]byte(checked.Nonce), []byte(a.Nonce)) != 1 {
+		return who, notVerified("the ID token has another nonce")
+	}
+	return c.identity(checked)
+}
+
+// claims are those of an ID token that are read here.
+type claims struct {
+	AuthorizedParty string          `json:"azp"`
+	Name            string          `json:"name"`
+	Username        string          `json:"preferred_username"`
+	Locale          string          `json:"locale"`
+	ID              json.RawMessage `json:"id"`     // read at Telegram alone: others mean something else by it
+	Groups          json.RawMessage `json:"groups"` // a list; some providers send a single one as a text
+}
+
+// maxSubject is how many bytes a subject has at most, by the specification.
+const maxSubject = 255
+
+// identity reads who it is from an ID token that was verified.
+func (c *Client) identity(token *upstream.IDToken) (who Identity, err error) {
+	var said claims
+	if err := token.Claims(&said); err != nil {
+		return who, notVerified("a claim of the ID token has the wrong type")
+	}
+	if token.Subject == "" || len(token.Subject) > maxSubject {
+		return who, notVerified("the ID token has no subject")
+	}
+	if len(token.Audience) > 1 && said.AuthorizedParty != c.o.ClientID {
+		return who, notVerified("the ID token is for another party")
+	}
+
+	who = Identity{
+		Issuer: c.o.Issuer, Subject: token.Subject, Name: said.Name, Username: said.Username, Locale: said.Locale,
+	}
+	if c.o.Issuer == Telegram {
+		if who.TelegramID, err = telegramID(said.ID); err != nil {
+			return who, err
+		}
+	}
+	if c.o.AdminGroup != "" {
+		who.Admin, err = isMember(said.Groups, c.o.AdminGroup)
+	}
+	return who, err
+}
+
+// telegramID reads the claim with the id of a Telegram account, a number or a text. The subject is no such id, though it
+// may be a number: Telegram makes another one for each client.
+func telegramID(claim json.RawMessage) (*int64, error) {
+	id, err := strconv.ParseInt(strings.Trim(string(claim), `"`), 10, 64)
+	if err != nil || id <= 0 {
+		return nil, notVerified("the ID token has no id of a Telegram account")
+	}
+	return &id, nil
+}
+
+// isMember says whether a group is among those of the claim. Without the claim it is not.
+func isMember(claim json.RawMessage, group string) (*bool, error) {
+	var groups []string
+	var one string
+	switch {
+	case claim == nil:
+	case json.Unmarshal(claim, &one) == nil:
+		groups = []string{one}
+	case json.Unmarshal(claim, &groups) != nil:
+		return nil, notVerified("the claim groups is no list of texts")
+	}
+	member := slices.Contains(groups, group)
+	return &member, nil
+}
+
+// discover finds the parts of the provider. A failure is remembered for some seconds, so that an outage costs little.
+func (c *Client) discover(ctx context.Context) (*provider, error) {
+	p, _, err := c.provider.Get(ctx, discovered, c.ask)
+	if err != nil {
+		return nil, away(err)
+	}
+	return p, nil
+}
+
+// ask reads the discovery document.
+func (c *Client) ask(ctx context.Context) (*provider, error) {
+	found, err := upstream.NewProvider(upstream.ClientContext(ctx, c.http), c.o.Issuer)
+	if err != nil {
+		return nil, short(err)
+	}
+
+	var more struct {
+		Scopes []string `json:"scopes_supported"`
+		Auth   []string `json:"token_endpoint_auth_methods_supported"`
+		Keys   string   `json:"jwks_uri"`
+	}
+	if err := found.Claims(&more); err != nil {
+		return nil, short(err)
+	}
+
+	// Without a style the library would try both, and a code is good for one request.
+	endpoint := found.Endpoint()
+	endpoint.AuthStyle = oauth2.AuthStyleInHeader
+	if c.o.ClientSecret == "" || more.Auth != nil && !slices.Contains(more.Auth, "client_secret_basic") {
+		endpoint.AuthStyle = oauth2.AuthStyleInParams
+	}
+
+	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL, more.Keys} {
+		if err := c.safe(address); err != nil {
+			return nil, err
+		}
+	}
+
+	scopes := []string{upstream.ScopeOpenID, "profile"}
+	if c.o.AdminGroup != "" && slices.Contains(more.Scopes, "groups") { // some providers refuse a scope that they do not know
+		scopes = append(scopes, "groups")
+	}
+	return &provider{
+		Config: oauth2.Config{
+			ClientID: c.o.ClientID, ClientSecret: c.o.ClientSecret, RedirectURL: c.o.RedirectURL, Endpoint: endpoint,
+			Scopes: scopes,
+		},
+		verifier: found.Verifier(&upstream.Config{ClientID: c.o.ClientID}),
+	}, nil
+}
+
+// safe wants the parts of a provider to be encrypted where its issuer is: the client secret is sent there, and the keys
+// decide who somebody is.
+func (c *Client) safe(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || strings.HasPrefix(c.o.Issuer, "https:")) {
+		return errors.New("the discovery document has an address that cannot be used")
+	}
+	return nil
+}
+
+// exchangeFault is the failure of an exchange. The answer's text is left out: it may repeat the code.
+func exchangeFault(ctx context.Context, err error) error {
+	refused, answered := errors.AsType[*oauth2.RetrieveError](err)
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	case !answered:
+		return away(short(err))
+	case refused.Response.StatusCode >= http.StatusInternalServerError:
+		return away(fmt.Errorf("the token endpoint answers %d", refused.Response.StatusCode))
+	}
+
+	why := "another error"
+	if slices.Contains(refusals, refused.ErrorCode) {
+		why = refused.ErrorCode
+	}
+	return notVerified(fmt.Sprintf("the token endpoint answers %d, %s", refused.Response.StatusCode, why))
+}
+
+// refusals are the errors of a token endpoint, by RFC 6749.
+var refusals = []string{
+	"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+}
+
+// verifyFault is the failure of a verification, which may have to fetch the provider's keys.
+func verifyFault(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	if strings.Contains(err.Error(), "fetching keys") { // the library has no type for it
+		return away(short(err))
+	}
+	return notVerified(short(err).Error())
+}
+
+func notVerified(why string) error {
+	return fault.New(fault.SignInNotVerified, "the provider's answer does not prove who you are").WithCause(errors.New(why))
+}
+
+func away(cause error) error {
+	return fault.New(fault.SignInProviderAway, "the provider does not answer as it should").Retry().WithCause(cause)
+}
+
+// short keeps the beginning of an error: it may repeat an answer.
+func short(err error) error { return fmt.Errorf("%.200q", err.Error()) }
