@@ -3,7 +3,6 @@ package tasks
 import (
 	"cmp"
 	"errors"
-	"net/url"
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
@@ -37,7 +36,7 @@ func (n names) Of(user *string) string {
 }
 
 func members(r *site.Request, workspace string) ([]shape.Member, error) {
-	list, err := site.Get[shape.Page[shape.Member]](r, workspacePath(workspace)+"/members", url.Values{"limit": {most}})
+	list, err := site.Get[shape.Page[shape.Member]](r, workspacePath(workspace)+"/members"+most)
 	return list.Items, err
 }
 

@@ -68,7 +68,6 @@ var texts = words.Catalog{
 	"receipt-link":          {"Its receipt, for the payer", "Чек для плательщика"},
 	"receipt-hash":          {"Transaction on the chain", "Транзакция в блокчейне"},
 
-	"tx-list":                {"Transactions", "Транзакции"},
 	"tx-payments":            {"Wallet and payments", "Кошелёк и платежи"},
 	"tx-figures":             {"Figures", "Цифры"},
 	"tx-one":                 {"Transaction %s", "Транзакция %s"},

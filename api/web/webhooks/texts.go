@@ -4,7 +4,6 @@ import "stagecoach/api/words"
 
 var texts = words.Catalog{
 	"webhook":             {"Webhook", "Вебхук"},
-	"hook-list":           {"Webhooks", "Вебхуки"},
 	"webhook-number":      {"Webhook %s", "Вебхук %s"},
 	"hook-none":           {"No webhooks yet.", "Вебхуков пока нет."},
 	"hook-how":            {"Every event that you may see is sent to your address, in order, signed as Standard Webhooks.", "Каждое событие, которое вам видно, отправляется на ваш адрес: по порядку и с подписью по Standard Webhooks."},
