@@ -102,7 +102,7 @@ var texts = words.Catalog{
 	"search-files":      {"Part of a name", "Часть названия"},
 	"folder-empty":      {"This folder is empty. Files that are put into it appear here.", "В этой папке пусто. Здесь появятся файлы, которые в неё положат."},
 	"nothing-found":     {"Nothing was found. Try another part of the name.", "Ничего не нашлось. Попробуйте другую часть названия."},
-	"indexing":          {"The folder is still being read. More may be found soon.", "Папка ещё читается. Скоро может найтись больше."},
+	"indexing":          words.StillIndexing,
 	"stale":             {"The file storage is unavailable. The folder is shown as it was a while ago.", "Хранилище файлов недоступно. Папка показана такой, какой была раньше."},
 	"send":              {"Send to my chat", "Прислать в чат"},
 	"send-again":        {"Send again", "Прислать ещё раз"},

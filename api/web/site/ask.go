@@ -9,8 +9,8 @@ import (
 	"stagecoach/api/shape"
 )
 
-// Get reads one resource of the API, such as "/v1/agents/{id}/tokens?limit=200". Parts in braces are those of the page's
-// address, and so are the parameters that are named; see Query.
+// Get reads one resource of the API, such as "/v1/agents/{id}/tokens?limit=200". Parts in braces are those of the
+// page's address, and so are the parameters that are named; see Query.
 func Get[T any](r *Request, path string, names ...string) (T, error) {
 	return GetBy[T](r, path, r.Query(names...))
 }
@@ -109,8 +109,8 @@ func Lists[T, Shown any](show func(*Request, T) Shown, path string, names ...str
 	}
 }
 
-// Change makes an action that is one request to the API, such as "PATCH /v1/users/{id}". Its body has those of the named
-// fields that the form has. The action leads to the page next, in which {made} is the id in the answer.
+// Change makes an action that is one request to the API, such as "PATCH /v1/users/{id}". Its body has those of the
+// named fields that the form has. The action leads to the page next, which may end with {made}: the id in the answer.
 func Change(call, next string, fields ...string) func(*Request) (string, error) {
 	return func(r *Request) (string, error) {
 		answer, err := r.send(call, r.form(fields))
