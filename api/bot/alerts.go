@@ -94,11 +94,7 @@ func alertText(texts map[string]words.Text, kind string, unknown words.Text) wor
 
 // watch handles the alerts that a worker cannot raise, until ctx ends.
 func (b *Bot) watch(ctx context.Context) {
-	for chat.Sleep(ctx, watchTick) {
-		if err := b.o.Status.WatchWorkers(ctx); err != nil && ctx.Err() == nil {
-			b.Log.Warn("bot: workers are not watched", "error", err)
-		}
-	}
+	b.every(ctx, watchTick, "workers are not watched", b.o.Status.WatchWorkers)
 }
 
 // databaseIsAway stores the time since when PostgreSQL is, or may be, unavailable. The list of administrators is in

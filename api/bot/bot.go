@@ -100,11 +100,7 @@ func New(o Options) *Bot {
 		Sender: sender, o: o, store: o.Store, pace: newPace(o.EditEvery),
 		slowDowns: newCalm(slowDownPause), groupAnswers: newCalm(groupPause), groupLeaves: newCalm(leavePause),
 		liveMessages: map[string]chat.LiveMessage{}, notices: map[string]chat.FindNotice{},
-		status: map[string]chat.Status{},
-		texts: words.Texts{
-			Faults: words.Faults{}, Quotas: map[string]words.Text{},
-			Alerts: map[string]words.Text{}, AlertsOver: map[string]words.Text{},
-		},
+		status: map[string]chat.Status{}, texts: words.NewTexts(),
 	}
 
 	b.add(b.help())
@@ -163,6 +159,16 @@ func (b *Bot) serve(ctx context.Context) error {
 	b.databaseIsAway()
 	loops.Wait()
 	return ctx.Err()
+}
+
+// every does something at each tick until ctx ends, and says in the log that it waits when it fails.
+func (b *Bot) every(ctx context.Context, tick time.Duration, what string, do func(context.Context) error) {
+	for chat.Sleep(ctx, tick) {
+		if err := do(ctx); err != nil && ctx.Err() == nil {
+			b.Log.Warn("bot: "+what, "error", err)
+			chat.Sleep(ctx, firstPause)
+		}
+	}
 }
 
 // withGrace returns a context that outlives ctx by the grace, so that what is in flight is finished.

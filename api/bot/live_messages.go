@@ -24,9 +24,9 @@ const (
 // keepLiveMessages keeps every live message up to date until ctx ends.
 func (b *Bot) keepLiveMessages(ctx context.Context) {
 	events, err := b.store.Notices.EventsNow(ctx)
-	for chat.Sleep(ctx, liveMessageTick) {
+	b.every(ctx, liveMessageTick, "live messages wait", func(ctx context.Context) error {
 		if b.pace.silent() {
-			continue
+			return nil
 		}
 
 		if err != nil {
@@ -38,12 +38,8 @@ func (b *Bot) keepLiveMessages(ctx context.Context) {
 		if err == nil {
 			err = b.refreshLiveMessages(ctx)
 		}
-
-		if err != nil && ctx.Err() == nil {
-			b.Log.Warn("bot: live messages wait", "error", err)
-			chat.Sleep(ctx, firstPause)
-		}
-	}
+		return err
+	})
 }
 
 // hurryEnded makes the live messages of entities that ended since the cursor due at once. It returns the cursor after

@@ -23,21 +23,15 @@ const (
 // the event or with the cursor after it. It is marked before it is sent, so that a notice with an unknown outcome is
 // never sent again, not even after a crash.
 func (b *Bot) keepNotices(ctx context.Context) {
-	for chat.Sleep(ctx, noticeTick) {
+	b.every(ctx, noticeTick, "notices wait", func(ctx context.Context) error {
 		if b.pace.silent() {
-			continue
+			return nil
 		}
-
-		err := b.planNotices(ctx)
-		if err == nil {
-			err = b.sendNotices(ctx)
+		if err := b.planNotices(ctx); err != nil {
+			return err
 		}
-
-		if err != nil && ctx.Err() == nil {
-			b.Log.Warn("bot: notices wait", "error", err)
-			chat.Sleep(ctx, firstPause)
-		}
-	}
+		return b.sendNotices(ctx)
+	})
 }
 
 // planNotices plans the notices of new events of tasks. Those of other workloads are planned with the event.

@@ -73,3 +73,6 @@ var (
 		notice.AlertStorageAway:   {"The file storage answers again.", "Хранилище файлов снова отвечает."},
 	}
 )
+
+// StillIndexing says that a search may find more soon.
+var StillIndexing = Text{"The folder is still being read. More may be found soon.", "Папка ещё читается. Скоро может найтись больше."}

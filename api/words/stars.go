@@ -28,3 +28,10 @@ func WhyNotBought(language, message string) string {
 func Gram(language string, nano int64) string {
 	return Decimal(language, money.Nano(nano).String()) + " GRAM"
 }
+
+// What a customer or an administrator reads about Stars.
+var (
+	PriceUnknown = Text{"The price is not available at the moment.", "Цену сейчас узнать не удалось."}
+	StarsBounds  = Text{"At least %s Stars, at most %s. %s of each transfer goes to fees.", "Не меньше %s звёзд и не больше %s. %s из каждого перевода уходит на комиссию."}
+	ReviewAsked  = Text{"Nothing is signed for it until somebody has ended the review.", "Пока разбор не завершён, для неё ничего не подписывается."}
+)

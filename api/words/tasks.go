@@ -97,3 +97,10 @@ var taskQuotas = map[string]Text{
 		"В этом рабочем пространстве %d участников, это предел.",
 	},
 }
+
+// Who has or does something.
+var (
+	Nobody     = Text{"nobody", "никто"}
+	You        = Text{"you", "вы"}
+	TheService = Text{"the service", "сервис"}
+)

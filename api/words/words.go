@@ -10,6 +10,15 @@ type Texts struct {
 	AlertsOver map[string]Text // that it is over
 }
 
+// NewTexts makes texts that others can be added to.
+func NewTexts(all ...Texts) Texts {
+	made := Texts{Faults: Faults{}, Quotas: map[string]Text{}, Alerts: map[string]Text{}, AlertsOver: map[string]Text{}}
+	for _, texts := range all {
+		made.Add(texts)
+	}
+	return made
+}
+
 // Add adds the texts of another workload.
 func (t *Texts) Add(more Texts) {
 	maps.Copy(t.Faults, more.Faults)

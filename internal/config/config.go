@@ -155,6 +155,7 @@ var (
 	withoutWallet = []Program{ForAPI, ForWorker, ForServe}
 	withWallet    = []Program{ForWorker, ForPayments}
 	withTorrents  = []Program{ForWorker, ForServe}
+	toPeople      = []Program{ForAPI, ForServe}
 )
 
 // ReadBy says whether a program reads the setting; empty: all programs together.

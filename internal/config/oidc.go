@@ -24,11 +24,11 @@ func (o OIDC) ShownName() string {
 func (c *Config) oidcSettings() []Setting {
 	o := &c.API.OIDC
 	return []Setting{
-		only(ForAPI, guarded(issuer(&o.Issuer, "STAGECOACH_OIDC_ISSUER", "the issuer of an OpenID Connect provider with which people sign in on the pages, exactly as its discovery document has it, such as https://oauth.telegram.org; its redirect URI is /oidc/callback below STAGECOACH_PUBLIC_URL; empty: none"), &o.Issuer)),
-		only(ForAPI, text(&o.ClientID, "STAGECOACH_OIDC_CLIENT_ID", "", "the client id of this service at the provider")),
-		only(ForAPI, secret(&o.ClientSecret, "STAGECOACH_OIDC_CLIENT_SECRET", "its client secret; empty: the provider knows it as a public client")),
-		only(ForAPI, text(&o.Name, "STAGECOACH_OIDC_NAME", "", "the name of the provider on the button, such as Telegram; empty: the issuer's host")),
-		only(ForAPI, text(&o.AdminGroup, "STAGECOACH_OIDC_ADMIN_GROUP", "", "the group, of the claim groups, whose members are administrators; each time that somebody signs in decides; empty: the provider makes no administrators")),
+		only(toPeople, guarded(issuer(&o.Issuer, "STAGECOACH_OIDC_ISSUER", "the issuer of an OpenID Connect provider with which people sign in on the pages, exactly as its discovery document has it, such as https://oauth.telegram.org; its redirect URI is /oidc/callback below STAGECOACH_PUBLIC_URL; empty: none"), &o.Issuer)),
+		only(toPeople, text(&o.ClientID, "STAGECOACH_OIDC_CLIENT_ID", "", "the client id of this service at the provider")),
+		only(toPeople, secret(&o.ClientSecret, "STAGECOACH_OIDC_CLIENT_SECRET", "its client secret; empty: the provider knows it as a public client")),
+		only(toPeople, text(&o.Name, "STAGECOACH_OIDC_NAME", "", "the name of the provider on the button, such as Telegram; empty: the issuer's host")),
+		only(toPeople, text(&o.AdminGroup, "STAGECOACH_OIDC_ADMIN_GROUP", "", "the group, of the claim groups, whose members are administrators; each time that somebody signs in decides; empty: the provider makes no administrators")),
 	}
 }
 

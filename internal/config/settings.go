@@ -33,7 +33,7 @@ func (c *Config) generalSettings() []Setting {
 		{Name: "STAGECOACH_ENCRYPTION_KEY", Doc: "encrypts OAuth tokens and webhooks in the database: 32 bytes in base64, or several keys with commas; the first encrypts, all decrypt", Secret: true, Required: true, Only: withoutWallet, set: keysInto(&c.EncryptionKeys)},
 		{Name: "STAGECOACH_PAYLOAD_KEYS", Doc: "encrypts what Temporal keeps: id:key pairs with commas, each key 32 bytes in base64; the first encrypts, all decrypt; empty: no encryption", Secret: true, set: payloadKeysInto(&c.Payloads.Keys)},
 		boolean(&c.Payloads.Encrypt, "STAGECOACH_PAYLOAD_ENCRYPT", "true", "true: encrypt with the first payload key; false: only decrypt"),
-		{Name: "STAGECOACH_ADMIN_TOKEN", Doc: "an administrator's API token, at least 32 characters; another value replaces it; empty: it stays", Secret: true, Only: []Program{ForAPI, ForServe}, set: adminTokenInto(&c.AdminToken)},
+		{Name: "STAGECOACH_ADMIN_TOKEN", Doc: "an administrator's API token, at least 32 characters; another value replaces it; empty: it stays", Secret: true, Only: toPeople, set: adminTokenInto(&c.AdminToken)},
 		integer(&c.Connections, "STAGECOACH_DATABASE_CONNECTIONS", "0", 0, 10_000, "connections to PostgreSQL of each process; a fifth of them is for administrators, payments and the program's own checks; 0: 20 for an API, 12 for a worker"),
 		{Name: "STAGECOACH_LOG_LEVEL", Default: "info", Doc: "debug, info, warn or error", set: func(v string) error { return levelInto(&c.LogLevel, v) }},
 		optionalAddress(&c.TracesURL, "OTEL_EXPORTER_OTLP_ENDPOINT", "the receiver of traces by OTLP over HTTP, such as http://localhost:4318; empty: no traces. OpenTelemetry's other variables, such as OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS, are read too"),

@@ -51,7 +51,7 @@ func resultsView(language string, conv notice.Conversation, files []delivery.Fil
 
 	var again chat.Row
 	if indexing {
-		text += "\n\n" + textIndexing.In(language)
+		text += "\n\n" + words.StillIndexing.In(language)
 		again = chat.Press(labelAgain.In(language), "r", page)
 	}
 

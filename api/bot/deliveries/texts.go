@@ -20,7 +20,6 @@ var (
 	textFile         = words.Text{"📄 <b>%s</b>\n\nFolder: %s\nSize: %s\nModified: %s", "📄 <b>%s</b>\n\nПапка: %s\nРазмер: %s\nИзменён: %s"}
 	textAskWords     = words.Text{"🔎 Write a part of the name.", "🔎 Напишите часть названия."}
 	textNothingFound = words.Text{"Nothing was found.", "Ничего не нашлось."}
-	textIndexing     = words.Text{"The folder is still being read. More may be found soon.", "Папка ещё читается. Скоро может найтись больше."}
 	textAsked        = words.Text{"Delivery #%d has started.", "Доставка №%d началась."}
 	textAskedBefore  = words.Text{"This is delivery #%d, which you have already asked for.", "Это доставка №%d, она уже заказана."}
 )

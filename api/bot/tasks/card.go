@@ -127,14 +127,14 @@ type names struct {
 }
 
 func (h *handlers) newNames(viewer account.User, workspace int64) names {
-	known := map[int64]string{viewer.ID: textYou.In(viewer.Language)}
+	known := map[int64]string{viewer.ID: words.You.In(viewer.Language)}
 	return names{store: h.store, viewer: viewer, workspace: workspace, known: known}
 }
 
 // of names a user. A user whose name is unknown or cannot be read is shown as a number.
 func (n names) of(ctx context.Context, user *int64) string {
 	if user == nil {
-		return textNobody.In(n.viewer.Language)
+		return words.Nobody.In(n.viewer.Language)
 	}
 	if known, ok := n.known[*user]; ok {
 		return known
@@ -153,7 +153,7 @@ func (n names) of(ctx context.Context, user *int64) string {
 // actor names who made an event.
 func (n names) actor(ctx context.Context, event core.StreamedEvent) string {
 	if event.ActorID == nil {
-		return textSystem.In(n.viewer.Language)
+		return words.TheService.In(n.viewer.Language)
 	}
 	return n.of(ctx, event.ActorID)
 }

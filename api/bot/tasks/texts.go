@@ -32,9 +32,6 @@ var (
 	textBlocker      = words.Text{"#%d (%s)", "№%d (%s)"}
 	textLabels       = words.Text{"Labels: %s", "Метки: %s"}
 	textLastComments = words.Text{"<b>Last comments</b>", "<b>Последние комментарии</b>"}
-	textNobody       = words.Text{"nobody", "никто"}
-	textYou          = words.Text{"you", "вы"}
-	textSystem       = words.Text{"the service", "сервис"}
 	textReadyTasks   = words.Text{"<b>Ready to claim</b>", "<b>Можно взять</b>"}
 	textNoReady      = words.Text{"Nothing can be claimed now.", "Сейчас взять нечего."}
 	textMyTasks      = words.Text{"<b>Your tasks</b>", "<b>Ваши задачи</b>"}

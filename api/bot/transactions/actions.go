@@ -151,7 +151,7 @@ func (h *handlers) reviewTransaction(ctx context.Context, r *chat.Request, args 
 		if t, err = h.act(ctx, r, t, lifecycle.TransactionActionReview, key); err != nil {
 			return err
 		}
-		r.Note = r.Say(textReviewAsked)
+		r.Note = r.Say(words.ReviewAsked)
 	}
 
 	h.Reply(ctx, r, transactionView(r.User.Language, t))

@@ -24,7 +24,7 @@ func (h *handlers) showStars(ctx context.Context, r *chat.Request, _ chat.Args) 
 const exampleUsername = "durov"
 
 func starsText(language string, terms service.TransactionTerms, username string) string {
-	price := textPriceUnknown.In(language)
+	price := words.PriceUnknown.In(language)
 	if terms.PriceNano > 0 {
 		price = textPrice.In(language, words.Number(terms.Least), words.Gram(language, terms.PriceNano), words.Gram(language, terms.LeastNano))
 	}
@@ -33,6 +33,6 @@ func starsText(language string, terms service.TransactionTerms, username string)
 		textStars.In(language),
 		textStarsAddress.In(language, terms.Address),
 		textStarsComment.In(language, username, username, 2*terms.Least),
-		price + "\n" + textStarsBounds.In(language, words.Number(terms.Least), words.Number(terms.Most), words.Gram(language, terms.ReserveNano)),
+		price + "\n" + words.StarsBounds.In(language, words.Number(terms.Least), words.Number(terms.Most), words.Gram(language, terms.ReserveNano)),
 	}, "\n\n")
 }

@@ -22,9 +22,7 @@ var (
 		"With this comment: the username that the Stars are for and, if you like, how many. Without a number you get as many as the GRAM buys.\n<code>%s</code>\n<code>%s %d</code>",
 		"С таким комментарием: кому звёзды (имя пользователя) и, если хотите, сколько. Без числа — столько, на сколько хватит GRAM.\n<code>%s</code>\n<code>%s %d</code>",
 	}
-	textPrice        = words.Text{"Now %s Stars cost %s: send at least %s.", "Сейчас %s звёзд стоят %s: отправьте не меньше %s."}
-	textPriceUnknown = words.Text{"The price is not available at the moment.", "Цену сейчас узнать не удалось."}
-	textStarsBounds  = words.Text{"At least %s Stars, at most %s. %s of each transfer goes to fees.", "Не меньше %s звёзд и не больше %s. %s из каждого перевода уходит на комиссию."}
+	textPrice = words.Text{"Now %s Stars cost %s: send at least %s.", "Сейчас %s звёзд стоят %s: отправьте не меньше %s."}
 )
 
 // Notices to the recipient of Stars.
@@ -52,6 +50,5 @@ var (
 	textPaidBy         = words.Text{"Paid by <code>%s</code>", "Оплачена транзакцией <code>%s</code>"}
 	textNoRetry        = words.Text{"It cannot be retried in this state.", "В этом состоянии её нельзя повторить."}
 	textRetryQuestion  = words.Text{"Retry the purchase? If it succeeds, money is spent.", "Повторить покупку? Если получится, деньги будут потрачены."}
-	textReviewAsked    = words.Text{"Nothing is signed for it until somebody has ended the review.", "Пока разбор не завершён, для неё ничего не подписывается."}
 	textRetried        = words.Text{"It is being retried.", "Пробуем ещё раз."}
 )

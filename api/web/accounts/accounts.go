@@ -2,15 +2,11 @@
 package accounts
 
 import (
-	"context"
 	"embed"
-	"net/http"
-	"net/url"
 
 	"stagecoach/api/shape"
 	"stagecoach/api/web/site"
 	"stagecoach/api/words"
-	"stagecoach/internal/store/account"
 )
 
 //go:embed templates
@@ -21,78 +17,36 @@ func Part() site.Part {
 	return site.Part{
 		Templates: templates, Texts: texts,
 		Pages: []site.Page{
-			{Route: "/account/agents", Name: "agents", Show: showAgents},
+			{Route: "/account/agents", Name: "agents", Title: "agents", Show: site.Shows[shape.Page[shape.Agent]]("/v1/agents", "cursor")},
 			{Route: "/account/agents/{id}", Name: "agent", Show: showAgent},
 		},
 		Actions: []site.Action{
-			{Route: "/account/agents", Page: "agents", Do: createAgent},
-			{Route: "/account/agents/{id}/tokens", Page: "agent", Do: createToken},
-			{Route: "/account/agents/{id}/tokens/{token}/revoke", Page: "agent", Do: revokeToken},
-			{Route: "/account/agents/{id}/end", Page: "agent", Do: endAgent},
+			// these two show the token that they make, this once
+			{Route: "/account/agents", Page: "agents", Do: site.Make[shape.Agent]("POST /v1/agents", wanted)},
+			{Route: "/account/agents/{id}/tokens", Page: "agent", Do: site.Make[shape.Token]("POST /v1/agents/{id}/tokens", wanted)},
+			{Route: "/account/agents/{id}/tokens/{token}/revoke", Page: "agent", Do: site.Change("DELETE /v1/agents/{id}/tokens/{token}", "")},
+			{Route: "/account/agents/{id}/end", Page: "agent", Do: site.Change("DELETE /v1/agents/{id}", "")},
 		},
 	}
 }
 
-type agentsView struct {
-	shape.Page[shape.Agent]
-	Scopes []string // that an agent may have
-}
-
-func showAgents(_ context.Context, r *site.Request) (site.View, error) {
-	agents, err := site.Get[shape.Page[shape.Agent]](r, "/v1/agents", r.Query("cursor"))
-	return site.View{Title: texts["agents"].In(r.Language), Data: agentsView{agents, scopes(r)}}, err
-}
-
-// scopes are those that an agent may have: of a user, as far as the session grants them.
-func scopes(r *site.Request) []string {
-	return shape.List(r.Who.Token.Grants(account.RoleUser), func(s account.Scope) string { return string(s) })
-}
-
-// createAgent makes an agent. The page shows its token, this once.
-func createAgent(_ context.Context, r *site.Request) (next string, err error) {
-	r.Made, err = site.Post[shape.Agent](r, "/v1/agents", wanted(r))
-	return "", err
-}
-
-// wanted is the body of a request for a token.
-func wanted(r *site.Request) map[string]any {
+// wanted is the body of a request for an agent, or for a token of one.
+func wanted(r *site.Request) any {
 	return map[string]any{"name": r.PostFormValue("name"), "scopes": append([]string{}, r.PostForm["scope"]...)}
 }
 
 type agentView struct {
 	shape.Agent
-	Tokens []shape.Token
-	Events []shape.Event
-	Scopes []string
+	Tokens shape.Page[shape.Token]
+	Events shape.Page[shape.Event]
 }
 
-func showAgent(_ context.Context, r *site.Request) (site.View, error) {
-	agent, err := site.Get[shape.Agent](r, at(r), nil)
-	if err != nil {
-		return site.View{}, err
-	}
-
-	tokens, err := site.Get[shape.Page[shape.Token]](r, at(r)+"/tokens", url.Values{"limit": {"200"}})
-	if err != nil {
-		return site.View{}, err
-	}
-
-	did, err := site.Get[shape.Page[shape.Event]](r, at(r)+"/events", url.Values{"limit": {"50"}})
-	return site.View{Title: words.Clean(agent.Name), Data: agentView{agent, tokens.Items, did.Items, scopes(r)}}, err
+func showAgent(r *site.Request) (site.View, error) {
+	var view agentView
+	err := r.ReadAll(
+		site.Into(&view.Agent, "/v1/agents/{id}"),
+		site.Into(&view.Tokens, "/v1/agents/{id}/tokens?limit=200"),
+		site.Into(&view.Events, "/v1/agents/{id}/events?limit=50"),
+	)
+	return site.View{Title: words.Clean(view.Name), Data: view}, err
 }
-
-func createToken(_ context.Context, r *site.Request) (next string, err error) {
-	r.Made, err = site.Post[shape.Token](r, at(r)+"/tokens", wanted(r))
-	return "", err
-}
-
-func revokeToken(_ context.Context, r *site.Request) (next string, err error) {
-	return "", site.Ask(r, http.MethodDelete, at(r)+"/tokens/"+url.PathEscape(r.PathValue("token")))
-}
-
-func endAgent(_ context.Context, r *site.Request) (next string, err error) {
-	return "", site.Ask(r, http.MethodDelete, at(r))
-}
-
-// at is the path of the agent's resource in the API.
-func at(r *site.Request) string { return "/v1/agents/" + url.PathEscape(r.PathValue("id")) }

@@ -3,22 +3,16 @@ package accounts
 import "stagecoach/api/words"
 
 var texts = words.Catalog{
-	"agents":         {"Your agents", "Ваши агенты"},
 	"agent-what":     {"An agent is a program that works in your name with a token of its own: it claims tasks, asks for files and hears of events, over HTTP or the Model Context Protocol at /mcp. Add it to a workspace by its number.", "Агент — программа, которая работает от вашего имени со своим токеном: берёт задачи, заказывает файлы и узнаёт о событиях по HTTP или Model Context Protocol на /mcp. В рабочее пространство его добавляют по номеру."},
 	"agent-none":     {"You have no agents yet.", "Агентов пока нет."},
 	"agent-add":      {"Add an agent", "Добавить агента"},
-	"agent-make":     {"Add", "Добавить"},
 	"agent-made-at":  {"Made", "Создан"},
 	"agent-may":      {"It may", "Ему доступно"},
 	"agent-ACTIVE":   {"active", "работает"},
 	"agent-BLOCKED":  {"ended", "завершён"},
 	"agent-made":     {"Its token. Copy it now: nobody can see it again.", "Его токен. Скопируйте сейчас: больше его никто не увидит."},
-	"agent-tokens":   {"Tokens", "Токены"},
 	"agent-token":    {"Another token", "Ещё один токен"},
 	"agent-no-token": {"It has no token.", "Токенов нет."},
-	"agent-used":     {"Last used", "Использован"},
-	"agent-never":    {"never", "никогда"},
-	"agent-revoke":   {"Revoke", "Отозвать"},
 	"agent-did":      {"What it has done", "Что он сделал"},
 	"agent-idle":     {"It has done nothing yet.", "Он ещё ничего не сделал."},
 	"agent-of":       {"Of", "Объект"},

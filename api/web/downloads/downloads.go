@@ -3,9 +3,7 @@ package downloads
 
 import (
 	"cmp"
-	"context"
 	"embed"
-	"net/url"
 	"strings"
 
 	"stagecoach/api/shape"
@@ -13,6 +11,7 @@ import (
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/download"
 )
 
 //go:embed templates
@@ -35,16 +34,24 @@ func Part() site.Part {
 			"download-event":           eventNames,
 		},
 		Pages: []site.Page{
-			{Route: "/books", Name: "books", Live: live, Show: showBooks},
-			{Route: "/books/new", Name: "book-new", Show: showNewBook},
+			{
+				Route: "/books", Name: "books", Title: "library", Live: live,
+				Filter: site.Filter{Name: "state", Values: []string{download.BookLibrary, download.BookArchive}, States: "book"},
+				Show:   site.Shows[shape.Page[shape.Book]]("/v1/books", "q", "state", "cursor"),
+			},
+			{Route: "/books/new", Name: "book-new", Title: "add-book", Show: showNewBook},
 			{Route: "/books/{id}", Name: "book", Live: live, Show: showBook},
-			{Route: "/downloads", Name: "downloads", Live: lifecycle.WorkloadDownload, Show: showDownloads},
+			{
+				Route: "/downloads", Name: "downloads", Title: "downloads", Live: lifecycle.WorkloadDownload,
+				Filter: site.Filter{Name: "state", Values: lifecycle.Download.StateNames(), States: lifecycle.WorkloadDownload},
+				Show:   site.Lists(show, "/v1/downloads", "status=state", "cursor"),
+			},
 			{Route: "/downloads/{id}", Name: "download", Live: lifecycle.WorkloadDownload, Show: showDownload},
 		},
 		Actions: []site.Action{
-			{Route: "/books/new", Page: "book-new", Do: addBook},
+			{Route: "/books/new", Page: "book-new", Do: site.Change("POST /v1/books", "/books/{made}", "title", "author")},
 			{Route: "/books/{id}/downloads", Page: "book", Do: start},
-			{Route: "/downloads/{id}/cancel", Page: "download", Do: cancel},
+			{Route: "/downloads/{id}/cancel", Page: "download", Do: site.Change("POST /v1/downloads/{id}/cancel", "/downloads/{id}")},
 			{Route: "/downloads/{id}/again", Page: "download", Do: again},
 		},
 		Card: card,
@@ -108,59 +115,35 @@ func notes(language string, d shape.Download) (said []string) {
 	return said
 }
 
-type downloadsView struct {
-	Items      []shown
-	NextCursor *string
-	States     []string
-	State      string
-}
-
-func showDownloads(_ context.Context, r *site.Request) (site.View, error) {
-	query := r.Query("cursor")
-	state := r.URL.Query().Get("state")
-	if state != "" {
-		query.Set("status", state)
-	}
-
-	list, err := site.Get[shape.Page[shape.Download]](r, "/v1/downloads", query)
-	return site.View{Title: texts["downloads"].In(r.Language), Data: downloadsView{
-		Items: showAll(r, list.Items), NextCursor: list.NextCursor, States: lifecycle.Download.StateNames(), State: state,
-	}}, err
-}
-
 type downloadView struct {
 	shown
 	OtherLink string // a hint that it was there before the person asked, with another link; empty: it was not
-	Events    []shape.History
+	Events    shape.Page[shape.History]
 }
 
-func showDownload(_ context.Context, r *site.Request) (site.View, error) {
-	one, err := find(r)
+func showDownload(r *site.Request) (site.View, error) {
+	var one shape.Download
+	var view downloadView
+	err := r.ReadAll(site.Into(&one, "/v1/downloads/{id}"), site.Into(&view.Events, "/v1/downloads/{id}/events"))
 	if err != nil {
 		return site.View{}, err
 	}
 
-	events, err := site.Get[shape.Page[shape.History]](r, at(r)+"/events", nil)
-	view := downloadView{shown: show(r, one), Events: events.Items}
-	if id, ok := shape.ParseID(one.ID); ok && r.URL.Query().Get("note") == otherLink && !one.Ended() {
+	view.shown = show(r, one)
+	if id, ok := shape.ParseID(one.ID); ok && r.Asked("note") == otherLink && !one.Ended() {
 		view.OtherLink = words.OtherLink.In(r.Language, id)
 	}
-	return site.View{Title: view.Title, Data: view}, err
+	return site.View{Title: view.Title, Data: view}, nil
 }
 
-// at is the path in the API of the download that a request names.
-func at(r *site.Request) string { return "/v1/downloads/" + url.PathEscape(r.PathValue("id")) }
-
-func find(r *site.Request) (shape.Download, error) { return site.Get[shape.Download](r, at(r), nil) }
-
 // start asks for a download for a book, and shows it.
-func start(_ context.Context, r *site.Request) (next string, err error) {
+func start(r *site.Request) (next string, err error) {
 	return ask(r, r.PathValue("id"), r.PostFormValue("media_type"), strings.TrimSpace(r.PostFormValue("source_url")))
 }
 
 // again asks for a download as an earlier one was asked for.
-func again(_ context.Context, r *site.Request) (next string, err error) {
-	one, err := find(r)
+func again(r *site.Request) (next string, err error) {
+	one, err := site.Get[shape.Download](r, "/v1/downloads/{id}")
 	if err != nil {
 		return "", err
 	}
@@ -182,14 +165,9 @@ func ask(r *site.Request, book, mediaType, link string) (next string, err error)
 	return next, err
 }
 
-func cancel(_ context.Context, r *site.Request) (next string, err error) {
-	_, err = site.Post[shape.Download](r, at(r)+"/cancel", nil)
-	return "/downloads/" + r.PathValue("id"), err
-}
-
 // card shows the last downloads. One that makes no progress waits for its owner.
-func card(_ context.Context, r *site.Request) (site.Card, error) {
-	list, err := site.Get[shape.Page[shape.Download]](r, "/v1/downloads", url.Values{"limit": {"20"}})
+func card(r *site.Request) (site.Card, error) {
+	list, err := site.Get[shape.Page[shape.Download]](r, "/v1/downloads?limit=20")
 	all := showAll(r, list.Items)
 
 	var needs []site.Need

@@ -1,7 +1,6 @@
 package operators
 
 import (
-	"context"
 	"time"
 
 	"stagecoach/api/shape"
@@ -11,7 +10,6 @@ import (
 
 type statusView struct {
 	shape.Status
-	Tabs      []tab
 	Calm      bool // nothing needs an administrator
 	Workloads []workload
 	Processes []process
@@ -38,14 +36,14 @@ type system struct {
 }
 
 // showStatus shows the state of the service.
-func showStatus(_ context.Context, r *site.Request) (site.View, error) {
-	now, err := site.Get[shape.Status](r, "/v1/status", nil)
+func showStatus(r *site.Request) (site.View, error) {
+	now, err := site.Get[shape.Status](r, "/v1/status")
 	if err != nil {
 		return site.View{}, err
 	}
 
 	view := statusView{
-		Status: now, Tabs: tabs("/operations"), Workloads: workloadsOf(now),
+		Status: now, Workloads: workloadsOf(now),
 		Calm: len(now.Alerts)+len(now.Stops)+len(now.StuckJobs)+len(now.AboveLimits) == 0 && now.TemporalAnswers &&
 			now.NeedsReview == 0 && now.OpenFindings == 0,
 	}
@@ -61,7 +59,7 @@ func showStatus(_ context.Context, r *site.Request) (site.View, error) {
 		})
 	}
 
-	return site.View{Title: texts["operations"].In(r.Language), Data: view}, nil
+	return site.View{Data: view}, nil
 }
 
 func workloadsOf(now shape.Status) (all []workload) {

@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
-	"text/template/parse"
 
 	"stagecoach/api/client"
 	"stagecoach/api/rest/server"
@@ -26,6 +26,12 @@ type drawings map[string]*template.Template
 
 // parse reads the templates of all parts, and checks that each text that they use exists.
 func (s *Site) parse() error {
+	for _, part := range s.parts {
+		if err := s.checkTexts(part.Templates); err != nil {
+			return err
+		}
+	}
+
 	s.drawn = map[string]drawings{}
 	for _, language := range []string{words.English, words.Russian} {
 		base, err := template.New("").Funcs(s.functions(language)).ParseFS(
@@ -69,78 +75,29 @@ func (s *Site) parsePart(language string, base *template.Template, part Part) er
 			return err
 		}
 
-		for _, one := range drawn.Templates() {
-			if err := s.checkTexts(one.Tree); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-
 		s.drawn[language][page] = drawn
 	}
 
 	return nil
 }
 
-// checkTexts wants each constant key of a text to exist.
-func (s *Site) checkTexts(tree *parse.Tree) error {
-	if tree == nil {
-		return nil
-	}
+// textKey is a constant key of a text in a template.
+var textKey = regexp.MustCompile(`\bt "([^"]+)"`)
 
-	var missing []error
-	eachCommand(tree.Root, func(command *parse.CommandNode) {
-		if len(command.Args) < 2 || command.Args[0].String() != "t" {
-			return
-		}
-		if key, constant := command.Args[1].(*parse.StringNode); constant {
-			if _, known := s.texts[key.Text]; !known {
-				missing = append(missing, fmt.Errorf("there is no text %q", key.Text))
+// checkTexts wants the texts to exist that a part's templates use.
+func (s *Site) checkTexts(templates fs.FS) error {
+	names, err := fs.Glob(templates, "templates/*.html")
+	missing := []error{err}
+	for _, name := range names {
+		source, err := fs.ReadFile(templates, name)
+		missing = append(missing, err)
+		for _, used := range textKey.FindAllSubmatch(source, -1) {
+			if _, known := s.texts[string(used[1])]; !known {
+				missing = append(missing, fmt.Errorf("%s: there is no text %q", name, used[1]))
 			}
 		}
-	})
-
+	}
 	return errors.Join(missing...)
-}
-
-// eachCommand visits the calls in a template.
-func eachCommand(node parse.Node, visit func(*parse.CommandNode)) {
-	pipe := func(p *parse.PipeNode) {
-		if p != nil {
-			eachCommand(p, visit)
-		}
-	}
-
-	branch := func(b parse.BranchNode) {
-		pipe(b.Pipe)
-		eachCommand(b.List, visit)
-		if b.ElseList != nil {
-			eachCommand(b.ElseList, visit)
-		}
-	}
-
-	switch n := node.(type) {
-	case *parse.ListNode:
-		for _, one := range n.Nodes {
-			eachCommand(one, visit)
-		}
-	case *parse.ActionNode:
-		pipe(n.Pipe)
-	case *parse.TemplateNode:
-		pipe(n.Pipe)
-	case *parse.IfNode:
-		branch(n.BranchNode)
-	case *parse.RangeNode:
-		branch(n.BranchNode)
-	case *parse.WithNode:
-		branch(n.BranchNode)
-	case *parse.PipeNode:
-		for _, command := range n.Cmds {
-			visit(command)
-			for _, arg := range command.Args {
-				eachCommand(arg, visit)
-			}
-		}
-	}
 }
 
 // frame is what the layout shows: the page and what stands around it.
@@ -164,6 +121,10 @@ type shownSection struct {
 
 // draw answers with a page.
 func (s *Site) draw(w http.ResponseWriter, r *Request, page Page, view View, status int) {
+	if view.Title == "" {
+		view.Title = s.texts[page.Title].In(r.Language)
+	}
+
 	var html bytes.Buffer
 	err := s.drawn[r.Language][page.Name].ExecuteTemplate(&html, "layout", frame{
 		View: view, Page: page, Request: r, Problem: r.Problem, Sections: s.sections(r), Language: r.Language,
@@ -247,7 +208,11 @@ func (s *Site) problemOf(r *Request, err error) *Problem {
 // fail answers with a page that says why there is no other one.
 func (s *Site) fail(w http.ResponseWriter, r *Request, err error) {
 	r.Problem = s.problemOf(r, err)
-	s.draw(w, r, Page{Name: "problem"}, View{Title: s.texts["problem"].In(r.Language)}, r.Problem.Status)
+	s.drawProblem(w, r)
+}
+
+func (s *Site) drawProblem(w http.ResponseWriter, r *Request) {
+	s.draw(w, r, Page{Name: "problem", Title: "problem"}, View{}, r.Problem.Status)
 }
 
 // parsePieces adds what several pages of a part use: its card, and its pieces.

@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"crypto/rand"
 	"fmt"
 	"html"
 	"html/template"
@@ -13,6 +14,7 @@ import (
 
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 )
 
 // functions are what templates call, in one language.
@@ -46,14 +48,15 @@ func (s *Site) functions(language string) template.FuncMap {
 			}
 			return min(100, part*100/whole)
 		},
-		"next":  func(n int) int { return n + 1 },
-		"typed": typed,
-		"key":   newKey,
-		"asset": assetPath,
-		"dict":  dict,
-		"query": withQuery,
-		"card":  func(name string, data any) (template.HTML, error) { return s.piece(language, "card-"+name, data) },
-		"chart": func(chart Chart) (template.HTML, error) { return s.piece(language, "chart", chart) },
+		"next":      func(n int) int { return n + 1 },
+		"typed":     typed,
+		"key":       rand.Text, // of a form: the form sent twice is one request
+		"workloads": lifecycle.Names,
+		"asset":     assetPath,
+		"dict":      dict,
+		"query":     withQuery,
+		"card":      func(name string, data any) (template.HTML, error) { return s.piece(language, "card-"+name, data) },
+		"chart":     func(chart Chart) (template.HTML, error) { return s.piece(language, "chart", chart) },
 	}
 }
 

@@ -1,7 +1,6 @@
 package site
 
 import (
-	"crypto/rand"
 	"net/http"
 	"strings"
 	"time"
@@ -38,9 +37,6 @@ func (s *Site) follow(w http.ResponseWriter, rq *http.Request) {
 	stream.Header.Set("Authorization", "Bearer "+r.secret) // by which the stream sees when the session ends
 	s.API.ServeHTTP(w, stream)
 }
-
-// newKey is the hidden key of a form: the form sent twice is one request.
-func newKey() string { return rand.Text() }
 
 const languageCookie = "language"
 

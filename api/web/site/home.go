@@ -1,7 +1,6 @@
 package site
 
 import (
-	"context"
 	"slices"
 
 	"stagecoach/internal/lifecycle"
@@ -43,14 +42,14 @@ type homeCard struct {
 	Problem *Problem
 }
 
-func (s *Site) showHome(ctx context.Context, r *Request) (View, error) {
+func (s *Site) showHome(r *Request) (View, error) {
 	var home homeView
 	for _, part := range s.parts {
 		if part.Card == nil || part.Sections[0].Admins && !r.Admin() {
 			continue
 		}
 
-		card, err := part.Card(ctx, r)
+		card, err := part.Card(r)
 		shown := homeCard{Section: part.Sections[0], Data: card.Data}
 		if err != nil {
 			shown.Problem = s.problemOf(r, err)
@@ -61,7 +60,7 @@ func (s *Site) showHome(ctx context.Context, r *Request) (View, error) {
 
 	slices.SortStableFunc(home.Needs, sooner)
 	home.UnderWay = s.underWay(r)
-	return View{Title: s.texts["home"].In(r.Language), Data: home}, nil
+	return View{Data: home}, nil
 }
 
 // underWay counts what is live, in the order of the workloads and their states. The person's token may not allow it:

@@ -34,6 +34,6 @@ func (s *Site) missing(w http.ResponseWriter, rq *http.Request, p *server.Proble
 	}
 
 	s.protect(w)
-	s.draw(w, r, Page{Name: "problem"}, View{Title: s.texts["problem"].In(r.Language)}, p.Status)
+	s.drawProblem(w, r)
 	return true
 }

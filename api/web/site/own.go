@@ -1,7 +1,6 @@
 package site
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -17,9 +16,9 @@ func (s *Site) own() Part {
 		Sections: []Section{{Path: "/", Title: "home"}}, Templates: shared, Texts: texts,
 		Commands: map[string]string{"help": "/"},
 		Pages: []Page{
-			{Route: "/{$}", Name: "home", Live: EveryWorkload(), Show: s.showHome},
-			{Route: "/account", Name: "account", Show: s.showAccount},
-			{Route: "/confirm", Name: "confirm", Show: s.showConfirm},
+			{Route: "/{$}", Name: "home", Title: "home", Live: EveryWorkload(), Show: s.showHome},
+			{Route: "/account", Name: "account", Title: "account", Show: s.showAccount},
+			{Route: "/confirm", Name: "confirm", Title: "confirm", Show: s.showConfirm},
 		},
 		Actions: []Action{{Route: "/confirm", Page: "confirm", Do: s.confirm}},
 	}
@@ -35,34 +34,34 @@ func EveryWorkload() string {
 }
 
 // showAccount shows the sessions of the user.
-func (s *Site) showAccount(ctx context.Context, r *Request) (View, error) {
-	sessions, err := s.Store.Sessions(ctx, r.Who.User.ID)
+func (s *Site) showAccount(r *Request) (View, error) {
+	sessions, err := s.Store.Sessions(r.Context(), r.Who.User.ID)
 	if here := slices.IndexFunc(sessions, func(one account.Session) bool { return one.ID == r.Session.ID }); here > 0 {
 		sessions = slices.Concat(sessions[here:here+1], sessions[:here], sessions[here+1:]) // this browser's first
 	}
-	return View{Title: s.texts["account"].In(r.Language), Data: map[string]any{
+	return View{Data: map[string]any{
 		"User": r.Who.User, "Scopes": r.Who.Token.Grants(r.Who.User.Role), "Sessions": sessions,
 	}}, err
 }
 
 // showConfirm shows the code that the person sends to the bot, or where they enter their token.
-func (s *Site) showConfirm(ctx context.Context, r *Request) (View, error) {
+func (s *Site) showConfirm(r *Request) (View, error) {
 	data := map[string]any{
 		"Next": local(r.FormValue("next")), "Confirmed": r.Who.Confirmed(), "Provider": s.providerName(),
 	}
 	if r.Who.User.TelegramID != nil && r.Problem == nil {
-		code, err := s.Store.AskConfirmation(ctx, r.Who.User.ID, r.Session.ID)
+		code, err := s.Store.AskConfirmation(r.Context(), r.Who.User.ID, r.Session.ID)
 		if err != nil {
 			return View{}, err
 		}
 		data["Code"] = code
 	}
-	return View{Title: s.texts["confirm"].In(r.Language), Data: data}, nil
+	return View{Data: data}, nil
 }
 
 // confirm proves by a token who the person is.
-func (s *Site) confirm(ctx context.Context, r *Request) (next string, err error) {
-	who, err := s.API.Authenticate(ctx, strings.TrimSpace(r.PostFormValue("token")))
+func (s *Site) confirm(r *Request) (next string, err error) {
+	who, err := s.API.Authenticate(r.Context(), strings.TrimSpace(r.PostFormValue("token")))
 	if err != nil {
 		return "", err
 	}
@@ -75,7 +74,7 @@ func (s *Site) confirm(ctx context.Context, r *Request) (next string, err error)
 	if !who.Token.SecretAt.Before(r.Session.StartedAt) { // the session may have made it, or given it this secret
 		return "", fault.New(fault.ConfirmationRequired, "this token is younger than the session").WithField("token")
 	}
-	return local(r.PostFormValue("next")), s.Store.ConfirmSession(ctx, r.Who.User.ID, r.Session.ID)
+	return local(r.PostFormValue("next")), s.Store.ConfirmSession(r.Context(), r.Who.User.ID, r.Session.ID)
 }
 
 // texts of these pages, and those that all pages use.
@@ -92,10 +91,22 @@ var texts = words.Catalog{
 	"sign-out-all":  {"Sign out everywhere", "Выйти везде"},
 	"sessions":      {"Where you are signed in", "Где выполнен вход"},
 	"this-browser":  {"this browser", "этот браузер"},
-	"your-agents":   {"Your agents", "Ваши агенты"},
 	"agents-how":    {"Programs of yours with tokens of their own.", "Ваши программы со своими токенами."},
 	"webhooks":      {"Webhooks", "Вебхуки"},
 	"webhooks-how":  {"Events that are sent to addresses of yours.", "События, которые отправляются на ваши адреса."},
+	"comment":       {"Comment", "Комментарий"},
+	"address":       {"Address", "Адрес"},
+	"outcome":       {"Outcome", "Итог"},
+	"title":         {"Title", "Название"},
+	"save":          {"Save", "Сохранить"},
+	"add":           {"Add", "Добавить"},
+	"tokens":        {"Tokens", "Токены"},
+	"never":         {"never", "никогда"},
+	"last-used":     {"Last used", "Использован"},
+	"revoke":        {"Revoke", "Отозвать"},
+	"the-service":   words.TheService,
+	"none-yet":      {"none yet", "пока нет"},
+	"agents":        {"Your agents", "Ваши агенты"},
 	"since":         {"since", "с"},
 	"until":         {"until", "до"},
 	"may":           {"You may", "Вам доступно"},

@@ -1,8 +1,10 @@
 package site
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"stagecoach/api/client"
 	"stagecoach/api/rest/server"
@@ -25,6 +27,11 @@ type Request struct {
 	api      *client.Client
 }
 
+// MayGive lists the scopes that a token made here may have: of a user, as far as the session grants them.
+func (r *Request) MayGive() []string {
+	return shape.List(r.Who.Token.Grants(account.RoleUser), func(s account.Scope) string { return string(s) })
+}
+
 // Admin says whether an administrator asks.
 func (r *Request) Admin() bool { return r.Who.User.IsAdmin() }
 
@@ -36,46 +43,28 @@ func typed(r *Request, field string) string {
 	return r.PostFormValue(field)
 }
 
-// Get reads one resource of the API.
-func Get[T any](r *Request, path string, query url.Values) (T, error) {
-	return client.Ask[T](r.Context(), r.api, client.Call{Method: http.MethodGet, Path: path, Query: query})
-}
-
-// Post asks the API for a change. The form's hidden key makes a form that is sent twice one request.
-func Post[T any](r *Request, path string, body any) (T, error) {
-	return Send[T](r, http.MethodPost, path, body)
-}
-
-// Send is Post with another method.
-func Send[T any](r *Request, method, path string, body any) (T, error) {
-	return client.Ask[T](r.Context(), r.api, client.Call{
-		Method: method, Path: path, Body: body, IdempotencyKey: r.PostFormValue("key"),
-	})
-}
-
-// Ask asks the API for a change whose answer is empty.
-func Ask(r *Request, method, path string) error {
-	_, _, err := r.api.Send(r.Context(), client.Call{Method: method, Path: path})
-	return err
-}
-
 // Overview is what is under way. However many parts of a page ask for it, it is read once.
 func (r *Request) Overview() (shape.Overview, error) {
 	if r.overview != nil {
 		return *r.overview, nil
 	}
-	overview, err := Get[shape.Overview](r, "/v1/overview", nil)
+	overview, err := Get[shape.Overview](r, "/v1/overview")
 	if err == nil {
 		r.overview = &overview
 	}
 	return overview, err
 }
 
-// Query copies those parameters of the page's address that are not empty.
+// Asked is a parameter of the page's address, without spaces around it.
+func (r *Request) Asked(name string) string { return strings.TrimSpace(r.URL.Query().Get(name)) }
+
+// Query copies those parameters of the page's address that are not empty. The API may have another name for one:
+// "status=state" is the page's state.
 func (r *Request) Query(names ...string) url.Values {
 	query := url.Values{}
 	for _, name := range names {
-		if value := r.URL.Query().Get(name); value != "" {
+		name, here, _ := strings.Cut(name, "=")
+		if value := r.URL.Query().Get(cmp.Or(here, name)); value != "" {
 			query.Set(name, value)
 		}
 	}

@@ -30,13 +30,8 @@ func (s *Site) protected(handle http.HandlerFunc) http.Handler {
 	}))
 }
 
-// guard is open for people who are signed in; others are led to the page for that.
-func (s *Site) guard(next func(http.ResponseWriter, *Request)) http.Handler {
-	return s.guardForm(server.FormBody, next)
-}
-
-// guardForm is guard for a form of at most so many bytes.
-func (s *Site) guardForm(most int64, next func(http.ResponseWriter, *Request)) http.Handler {
+// guard is open for people who are signed in; others are led to the page for that. A form has at most so many bytes.
+func (s *Site) guard(most int64, next func(http.ResponseWriter, *Request)) http.Handler {
 	return s.protected(func(w http.ResponseWriter, rq *http.Request) {
 		r, err := s.admit(rq)
 		switch {
@@ -144,7 +139,7 @@ func (s *Site) routeSessions() {
 	s.API.Mux.Handle("GET /sign-in/{link}", s.open(s.showLink))
 	s.API.Mux.Handle("POST /sign-in/{link}", s.open(s.spendLink))
 	s.API.Mux.Handle("POST /language", s.open(s.setLanguage))
-	s.API.Mux.Handle("POST /sign-out", s.guard(s.signOut))
+	s.API.Mux.Handle("POST /sign-out", s.guard(server.FormBody, s.signOut))
 }
 
 // showSignIn shows the page for signing in, and why it was refused.
@@ -161,9 +156,8 @@ func (s *Site) drawSignIn(w http.ResponseWriter, r *Request, next string) {
 	if r.Problem != nil {
 		status = r.Problem.Status
 	}
-	s.draw(w, r, Page{Name: "sign-in"}, View{
-		Title: s.texts["sign-in"].In(r.Language), Data: map[string]string{"Next": local(next), "Provider": s.providerName()},
-	}, status)
+	view := View{Data: map[string]string{"Next": local(next), "Provider": s.providerName()}}
+	s.draw(w, r, Page{Name: "sign-in", Title: "sign-in"}, view, status)
 }
 
 // signIn starts a session by a token. Wrong tokens are limited by address, as those of the API.
@@ -181,15 +175,19 @@ func (s *Site) signIn(w http.ResponseWriter, rq *http.Request) {
 		return
 	}
 
+	s.begin(w, rq, secret, local(rq.PostFormValue("next")))
+}
+
+// begin gives a browser the secret of its new session, and leads to a page.
+func (s *Site) begin(w http.ResponseWriter, rq *http.Request, secret, next string) {
 	s.API.Guesses.Right(secret)
 	s.setCookie(w, s.cookie(), secret, s.Life)
-	http.Redirect(w, rq, local(rq.PostFormValue("next")), http.StatusSeeOther)
+	http.Redirect(w, rq, next, http.StatusSeeOther)
 }
 
 // showLink shows the button that spends a link. Previews of links open this page too, and spend nothing.
 func (s *Site) showLink(w http.ResponseWriter, rq *http.Request) {
-	r := s.stranger(rq)
-	s.draw(w, r, Page{Name: "link"}, View{Title: s.texts["sign-in"].In(r.Language)}, http.StatusOK)
+	s.draw(w, s.stranger(rq), Page{Name: "link", Title: "sign-in"}, View{}, http.StatusOK)
 }
 
 func (s *Site) spendLink(w http.ResponseWriter, rq *http.Request) {
@@ -210,9 +208,7 @@ func (s *Site) spendLink(w http.ResponseWriter, rq *http.Request) {
 		return
 	}
 
-	s.API.Guesses.Right(secret)
-	s.setCookie(w, s.cookie(), secret, s.Life)
-	http.Redirect(w, rq, "/", http.StatusSeeOther)
+	s.begin(w, rq, secret, "/")
 }
 
 // signOut ends the session of this browser, or all sessions of the user.

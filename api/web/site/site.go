@@ -67,7 +67,7 @@ type Part struct {
 	Pages     []Page
 	Actions   []Action
 	// what home shows of its first section; nil: nothing
-	Card func(ctx context.Context, r *Request) (Card, error)
+	Card func(r *Request) (Card, error)
 }
 
 // Card is what home shows of a part.
@@ -103,9 +103,29 @@ func Names[S ~string](states map[S]words.Text) map[string]words.Text {
 type Page struct {
 	Route string // its path, as net/http's patterns have it
 	Name  string // of its template
+	Title string // the key of its text, for a page whose view has no title
 	Live  string // workloads whose events change it, with spaces; empty: none
 	Open  bool   // for everybody who knows its address, also without a session; it is never live
-	Show  func(ctx context.Context, r *Request) (View, error)
+	Tabs  []Tab  // the pages that belong together, in a line above the content
+	Tab   string // the path of the tab that the page is below; empty: its own, if it is one of them
+	// what a list may be filtered by; the template "filter" draws it
+	Filter Filter
+	Show   func(r *Request) (View, error)
+}
+
+// Tab leads to one of several pages that belong together.
+type Tab struct {
+	Title string // the key of its text
+	Path  string
+}
+
+// Filter chooses what a list shows by one parameter of its address. The names of the values are those of states of a
+// workload, or texts whose keys end with a value.
+type Filter struct {
+	Name   string
+	Values []string
+	States string // the workload
+	Texts  string // the beginning of the keys
 }
 
 // View is what a page shows.
@@ -121,7 +141,7 @@ type Action struct {
 	Route string // its path
 	Page  string // the name of the page whose form it is
 	Form  int64  // how many bytes its form has at most; 0: server.FormBody
-	Do    func(ctx context.Context, r *Request) (next string, err error)
+	Do    func(r *Request) (next string, err error)
 }
 
 // Site serves the pages.
@@ -145,16 +165,9 @@ func Register(c Config, parts ...Part) error {
 	c.Life = cmp.Or(c.Life, week)
 	s := &Site{
 		Config: c, pages: map[string]Page{}, texts: words.Catalog{}, states: map[string]map[string]words.Text{},
-		commands: map[string]string{},
-		said: words.Texts{
-			Faults: words.Faults{}, Quotas: map[string]words.Text{}, Alerts: map[string]words.Text{},
-			AlertsOver: map[string]words.Text{},
-		},
-		origins: http.NewCrossOriginProtection(),
-		api:     &client.Client{HTTP: &http.Client{Transport: server.InProcess{Handler: c.API}}},
+		commands: map[string]string{}, said: words.NewTexts(words.Common), origins: http.NewCrossOriginProtection(),
+		api: &client.Client{HTTP: &http.Client{Transport: server.InProcess{Handler: c.API}}},
 	}
-
-	s.said.Add(words.Common)
 	if c.API.PublicURL != "" {
 		if err := s.origins.AddTrustedOrigin(c.API.PublicURL); err != nil {
 			return err
@@ -194,23 +207,23 @@ func Register(c Config, parts ...Part) error {
 func (s *Site) route(part Part) {
 	for _, page := range part.Pages {
 		s.pages[page.Name] = page
-		admit := s.guard
+		show := func(w http.ResponseWriter, r *Request) { s.show(w, r, page) }
+		handler := s.guard(server.FormBody, show)
 		if page.Open {
-			admit = s.welcome
+			handler = s.welcome(show)
 		}
-		s.API.Mux.Handle("GET "+page.Route, admit(func(w http.ResponseWriter, r *Request) { s.show(w, r, page) }))
+		s.API.Mux.Handle("GET "+page.Route, handler)
 	}
 
 	for _, action := range part.Actions {
-		s.API.Mux.Handle("POST "+action.Route, s.guardForm(cmp.Or(action.Form, server.FormBody), func(w http.ResponseWriter, r *Request) {
-			s.act(w, r, action)
-		}))
+		act := func(w http.ResponseWriter, r *Request) { s.act(w, r, action) }
+		s.API.Mux.Handle("POST "+action.Route, s.guard(cmp.Or(action.Form, server.FormBody), act))
 	}
 }
 
 // show answers with a page.
 func (s *Site) show(w http.ResponseWriter, r *Request, page Page) {
-	view, err := page.Show(r.Context(), r)
+	view, err := page.Show(r)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -225,7 +238,7 @@ func (s *Site) show(w http.ResponseWriter, r *Request, page Page) {
 // was typed. When the API asks again who it is, it leads to the page for that.
 func (s *Site) act(w http.ResponseWriter, r *Request, action Action) {
 	page, status := s.pages[action.Page], http.StatusOK
-	next, err := action.Do(r.Context(), r)
+	next, err := action.Do(r)
 	switch {
 	case codeOf(err) == fault.ConfirmationRequired:
 		http.Redirect(w, r.Request, "/confirm?next="+url.QueryEscape(back(r, page)), http.StatusSeeOther)
@@ -241,7 +254,7 @@ func (s *Site) act(w http.ResponseWriter, r *Request, action Action) {
 	}
 
 	r.URL = page.address(r)
-	view, shown := page.Show(r.Context(), r)
+	view, shown := page.Show(r)
 	if shown != nil {
 		s.fail(w, r, cmp.Or(err, shown))
 		return

@@ -84,8 +84,8 @@ func newRig(t *testing.T, public string) *rig {
 	server.Register(group, server.Operation{Id: "add-note", Route: "POST /v1/notes", Summary: "Add"}, write)
 	server.Register(group, server.Operation{Id: "pay", Route: "POST /v1/money", Summary: "Pay", Confirms: true}, write)
 
-	send := func(path string) func(context.Context, *site.Request) (string, error) {
-		return func(_ context.Context, r *site.Request) (string, error) {
+	send := func(path string) func(*site.Request) (string, error) {
+		return func(r *site.Request) (string, error) {
 			made, err := site.Post[note](r, path, note{r.PostFormValue("text")})
 			return "/notes?made=" + url.QueryEscape(made.Text), err
 		}
@@ -99,21 +99,21 @@ func newRig(t *testing.T, public string) *rig {
 			"templates/receipt.html": {Data: []byte(`{{define "content"}}<p>{{.Data.Text}}</p>{{end}}`)},
 			"templates/card.html":    {Data: []byte(`{{define "card-notes"}}<p>card of {{.Text}}</p>{{end}}`)},
 		},
-		Pages: []site.Page{{Route: "/notes", Name: "notes", Live: "note", Show: func(_ context.Context, r *site.Request) (site.View, error) {
-			got, err := site.Get[note](r, "/v1/notes", nil)
+		Pages: []site.Page{{Route: "/notes", Name: "notes", Live: "note", Show: func(r *site.Request) (site.View, error) {
+			got, err := site.Get[note](r, "/v1/notes")
 			return site.View{Title: "Notes of Ada", Data: got}, err
-		}}, {Route: "/receipts/{key}", Name: "receipt", Open: true, Show: func(_ context.Context, r *site.Request) (site.View, error) {
-			got, err := site.Get[note](r, "/v1/receipts/"+r.PathValue("key"), nil)
+		}}, {Route: "/receipts/{key}", Name: "receipt", Open: true, Show: func(r *site.Request) (site.View, error) {
+			got, err := site.Get[note](r, "/v1/receipts/{key}")
 			return site.View{Title: "Receipt", Data: got, Refresh: 1500 * time.Millisecond}, err
-		}}, {Route: "/careless", Name: "receipt", Open: true, Show: func(_ context.Context, r *site.Request) (site.View, error) {
-			got, err := site.Get[note](r, "/v1/notes", nil)
+		}}, {Route: "/careless", Name: "receipt", Open: true, Show: func(r *site.Request) (site.View, error) {
+			got, err := site.Get[note](r, "/v1/notes")
 			return site.View{Title: "Careless", Data: got}, err
 		}}},
 		Actions: []site.Action{
 			{Route: "/notes", Page: "notes", Do: send("/v1/notes")}, {Route: "/money", Page: "notes", Do: send("/v1/money")},
 		},
-		Card: func(_ context.Context, r *site.Request) (site.Card, error) {
-			got, err := site.Get[note](r, "/v1/notes", nil)
+		Card: func(r *site.Request) (site.Card, error) {
+			got, err := site.Get[note](r, "/v1/notes")
 			soon := time.Now().Add(time.Hour)
 			return site.Card{Data: got, Needs: []site.Need{
 				{Text: "whenever", Path: "/notes"}, {Text: "soon", Path: "/notes", Due: &soon},

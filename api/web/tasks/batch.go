@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"regexp"
@@ -14,14 +13,14 @@ import (
 	"stagecoach/internal/fault"
 )
 
-func showBatch(_ context.Context, r *site.Request) (site.View, error) {
+func showBatch(r *site.Request) (site.View, error) {
 	view, err := formFor(r)
 	nameTasks(r)
-	return site.View{Title: texts["new-batch"].In(r.Language), Data: view}, err
+	return site.View{Data: view}, err
 }
 
 // createBatch makes a graph of tasks from pasted JSON, and shows it. The API checks what the tasks contain.
-func createBatch(_ context.Context, r *site.Request) (next string, err error) {
+func createBatch(r *site.Request) (next string, err error) {
 	var pasted []json.RawMessage
 	text := r.PostFormValue("tasks")
 	unread := json.Unmarshal([]byte(text), &pasted)

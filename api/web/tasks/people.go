@@ -3,7 +3,6 @@ package tasks
 import (
 	"cmp"
 	"errors"
-	"net/url"
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
@@ -24,20 +23,20 @@ func namesOf(r *site.Request, members []shape.Member) names {
 	for _, member := range members {
 		n.known[member.UserID] = words.NameOf(member.Name, member.OwnerName)
 	}
-	n.known[shape.ID(r.Who.User.ID)] = texts["you"].In(r.Language)
+	n.known[shape.ID(r.Who.User.ID)] = words.You.In(r.Language)
 	return n
 }
 
 // Of names a user; nil is the service in a history.
 func (n names) Of(user *string) string {
 	if user == nil {
-		return texts["the-service"].In(n.language)
+		return words.TheService.In(n.language)
 	}
 	return cmp.Or(n.known[*user], words.Person.In(n.language, *user))
 }
 
 func members(r *site.Request, workspace string) ([]shape.Member, error) {
-	list, err := site.Get[shape.Page[shape.Member]](r, workspacePath(workspace)+"/members", url.Values{"limit": {most}})
+	list, err := site.Get[shape.Page[shape.Member]](r, workspacePath(workspace)+"/members"+most)
 	return list.Items, err
 }
 

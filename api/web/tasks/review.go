@@ -3,8 +3,6 @@ package tasks
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -33,7 +31,7 @@ func results(r *site.Request, task shape.Task) ([]result, error) {
 		return nil, nil
 	}
 
-	found, err := site.Get[shape.Page[shape.Submission]](r, taskPath(r)+"/submissions", url.Values{"limit": {resultsShown}})
+	found, err := site.Get[shape.Page[shape.Submission]](r, "/v1/tasks/{id}/submissions?limit="+resultsShown)
 	return shape.List(found.Items, func(s shape.Submission) result {
 		shown := result{Submission: s, By: &s.AuthorID, Text: readable(s.Result), Current: s.Seq == *task.Submission}
 		if runes := []rune(shown.Text); len(runes) > resultLength {
@@ -58,7 +56,7 @@ func readable(text json.RawMessage) string {
 }
 
 // review submits a result, or judges the one that the page has shown.
-func review(r *site.Request, at, step string) error {
+func review(r *site.Request, step string) error {
 	body := map[string]any{"comment": r.PostFormValue("comment")}
 	if step == string(lifecycle.TaskActionSubmit) {
 		body["result"] = resultOf(r.PostFormValue("result"))
@@ -66,7 +64,7 @@ func review(r *site.Request, at, step string) error {
 		body["submission"], _ = strconv.ParseInt(r.PostFormValue("submission"), 10, 64)
 	}
 
-	_, err := site.Post[shape.Task](r, at+"/"+step, body)
+	_, err := site.Post[shape.Task](r, "/v1/tasks/{id}/"+step, body)
 	return err
 }
 
@@ -79,7 +77,7 @@ func resultOf(written string) any {
 }
 
 // edit changes the fields that the person has changed, so that a form that was open for long undoes nothing else.
-func edit(r *site.Request, at string) error {
+func edit(r *site.Request) error {
 	body := map[string]any{}
 	for _, field := range []string{"title", "description", "priority", "labels"} {
 		value := strings.ReplaceAll(r.PostFormValue(field), "\r\n", "\n")
@@ -97,6 +95,6 @@ func edit(r *site.Request, at string) error {
 		return nil
 	}
 	body["comment"] = r.PostFormValue("comment")
-	_, err := site.Send[shape.Task](r, http.MethodPatch, at, body)
+	_, err := site.Send[shape.Task](r, "PATCH /v1/tasks/{id}", body)
 	return err
 }

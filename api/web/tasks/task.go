@@ -1,8 +1,6 @@
 package tasks
 
 import (
-	"context"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -20,7 +18,7 @@ type taskView struct {
 	Workspace shape.Workspace
 	Names     names
 	Creator   string
-	Events    []shape.History
+	Events    shape.Page[shape.History]
 	Steps     []string // that the person may take now
 	Refused   []refused
 	Drawing   drawing
@@ -50,44 +48,30 @@ type refused struct {
 // graphAround is how many tasks the graph of a task's page shows.
 const graphAround = "30"
 
-func showTask(_ context.Context, r *site.Request) (site.View, error) {
-	at := taskPath(r)
-	found, err := site.Get[shape.Task](r, at, nil)
+func showTask(r *site.Request) (site.View, error) {
+	var options shape.TaskOptions
+	var graph shape.TaskGraph
+	view := taskView{Priorities: task.Priorities}
+	err := r.ReadAll(
+		site.Into(&view.Task, "/v1/tasks/{id}"), view.addResults,
+		site.Into(&options, "/v1/tasks/{id}/actions"),
+		site.Into(&graph, "/v1/tasks/{id}/graph?limit="+graphAround),
+		site.Into(&view.Events, "/v1/tasks/{id}/events"+most), view.addPeople,
+	)
 	if err != nil {
 		return site.View{}, err
 	}
 
-	view := taskView{Task: found, Priorities: task.Priorities, LabelsText: strings.Join(found.Labels, ", ")}
-	if view.Results, err = results(r, found); err != nil {
-		return site.View{}, err
-	}
-
-	options, err := site.Get[shape.TaskOptions](r, at+"/actions", nil)
-	if err != nil {
-		return site.View{}, err
-	}
-
-	graph, err := site.Get[shape.TaskGraph](r, at+"/graph", url.Values{"limit": {graphAround}})
-	if err != nil {
-		return site.View{}, err
-	}
-
-	view.Drawing = drawGraph(graph, found.ID)
+	view.LabelsText = strings.Join(view.Labels, ", ")
+	view.Drawing = drawGraph(graph, view.ID)
 	view.connect(graph)
-
-	events, err := site.Get[shape.Page[shape.History]](r, at+"/events", url.Values{"limit": {most}})
-	if err != nil {
-		return site.View{}, err
-	}
-
-	view.Events = events.Items
-
-	if err := view.addPeople(r); err != nil {
-		return site.View{}, err
-	}
-
 	view.sortOptions(r.Language, options.Items)
-	return site.View{Title: words.TaskNumber.In(r.Language, number(found.ID)) + " " + found.Title, Data: view}, nil
+	return site.View{Title: words.TaskNumber.In(r.Language, number(view.ID)) + " " + view.Task.Title, Data: view}, nil
+}
+
+func (v *taskView) addResults(r *site.Request) (err error) {
+	v.Results, err = results(r, v.Task)
+	return err
 }
 
 // addPeople reads the workspace and the names of its members. Who acts by an administrator's right, or has a task of a
@@ -95,7 +79,7 @@ func showTask(_ context.Context, r *site.Request) (site.View, error) {
 func (v *taskView) addPeople(r *site.Request) error {
 	all, err := members(r, v.WorkspaceID)
 	if err == nil {
-		v.Workspace, err = site.Get[shape.Workspace](r, workspacePath(v.WorkspaceID), nil)
+		v.Workspace, err = site.Get[shape.Workspace](r, workspacePath(v.WorkspaceID))
 	}
 	v.Names = namesOf(r, all)
 	v.Creator = v.Names.Of(&v.CreatorID)
@@ -206,34 +190,32 @@ func openBlockers(language string, t shape.Task) string {
 }
 
 // act takes a step with a task, or comments on it. What releases a private task of somebody else's hides it.
-func act(_ context.Context, r *site.Request) (next string, err error) {
-	step, at := r.PostFormValue("step"), taskPath(r)
+func act(r *site.Request) (next string, err error) {
+	step := r.PostFormValue("step")
 	body := map[string]string{"comment": r.PostFormValue("comment")}
 	switch step {
 	case words.StepComment:
-		_, err = site.Post[shape.History](r, at+"/comments", body)
+		_, err = site.Post[shape.History](r, "/v1/tasks/{id}/comments", body)
 	case string(lifecycle.TaskActionSubmit), string(lifecycle.TaskActionApprove), string(lifecycle.TaskActionReject):
-		err = review(r, at, step)
+		err = review(r, step)
 	case string(lifecycle.TaskActionEdit):
-		err = edit(r, at)
+		err = edit(r)
 	case string(lifecycle.TaskActionClaim), string(lifecycle.TaskActionEscalate), string(lifecycle.TaskActionTakeover):
-		_, err = site.Post[shape.Task](r, at+"/"+step, body)
+		_, err = site.Post[shape.Task](r, "/v1/tasks/{id}/"+step, body)
 	default:
 		body["to"] = step
-		_, err = site.Post[shape.Task](r, at+"/status", body)
+		_, err = site.Post[shape.Task](r, "/v1/tasks/{id}/status", body)
 	}
 
 	if err != nil {
 		return "", err
 	}
 
-	if _, err := site.Get[shape.Task](r, at, nil); isCode(err, fault.TaskNotFound) {
+	if _, err := site.Get[shape.Task](r, "/v1/tasks/{id}"); isCode(err, fault.TaskNotFound) {
 		return "/tasks", nil
 	}
 	return r.URL.Path, nil
 }
-
-func taskPath(r *site.Request) string { return "/v1/tasks/" + url.PathEscape(r.PathValue("id")) }
 
 // number is the number in an id.
 func number(id string) int64 {

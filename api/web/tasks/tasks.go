@@ -2,11 +2,9 @@
 package tasks
 
 import (
-	"context"
 	"embed"
-	"net/url"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"stagecoach/api/rest/server"
@@ -34,15 +32,15 @@ func Part() site.Part {
 			"task-event":    eventNames,
 		},
 		Pages: []site.Page{
-			{Route: "/tasks", Name: "tasks", Live: live, Show: showTasks},
-			{Route: "/tasks/new", Name: "task-new", Show: showNew},
-			{Route: "/tasks/batch", Name: "task-batch", Show: showBatch},
+			{Route: "/tasks", Name: "tasks", Title: "tasks", Live: live, Show: showTasks},
+			{Route: "/tasks/new", Name: "task-new", Title: "new-task", Show: showNew},
+			{Route: "/tasks/batch", Name: "task-batch", Title: "new-batch", Show: showBatch},
 			{Route: "/tasks/{id}", Name: "task", Live: live, Show: showTask},
-			{Route: "/tasks/workspaces", Name: "workspaces", Show: showWorkspaces},
-			{Route: "/tasks/workspaces/{workspace}", Name: "task-board", Live: live, Show: showBoard},
-			{Route: "/tasks/workspaces/{workspace}/graph", Name: "task-graph", Live: live, Show: showGraph},
-			{Route: "/tasks/workspaces/{workspace}/stats", Name: "task-stats", Live: live, Show: showStats},
-			{Route: "/tasks/workspaces/{workspace}/settings", Name: "workspace-settings", Show: showSettings},
+			{Route: "/tasks/workspaces", Name: "workspaces", Title: "workspaces", Show: showWorkspaces},
+			{Route: "/tasks/workspaces/{workspace}", Name: "task-board", Live: live, Show: show(board)},
+			{Route: "/tasks/workspaces/{workspace}/graph", Name: "task-graph", Live: live, Show: show(graph)},
+			{Route: "/tasks/workspaces/{workspace}/stats", Name: "task-stats", Live: live, Show: show(stats)},
+			{Route: "/tasks/workspaces/{workspace}/settings", Name: "workspace-settings", Show: show(settings)},
 		},
 		Actions: []site.Action{
 			{Route: "/tasks/new", Page: "task-new", Do: create},
@@ -55,8 +53,8 @@ func Part() site.Part {
 	}
 }
 
-// most is how many workspaces or members a page asks for: as many as the API gives at once.
-const most = "200"
+// most asks for as many workspaces, members or events as the API gives at once.
+const most = "?limit=200"
 
 // tasksView is a list of tasks and what it may be filtered by.
 type tasksView struct {
@@ -66,29 +64,24 @@ type tasksView struct {
 	States     []lifecycle.TaskState
 }
 
-func showTasks(_ context.Context, r *site.Request) (site.View, error) {
-	query := r.Query("status", "assignee", "ready", "cursor")
-	workspace := r.URL.Query().Get("workspace")
-	if workspace != "" {
-		query.Set("workspace_id", workspace)
-	}
-
-	list, err := site.Get[shape.Page[shape.Task]](r, "/v1/tasks", query)
+func showTasks(r *site.Request) (site.View, error) {
+	list, err := site.Get[shape.Page[shape.Task]](
+		r, "/v1/tasks", "status", "assignee", "ready", "workspace_id=workspace", "cursor",
+	)
 	if err != nil {
 		return site.View{}, err
 	}
 
 	spaces, err := workspaces(r)
+	workspace := r.Asked("workspace")
 	if !slices.ContainsFunc(spaces, func(w shape.Workspace) bool { return w.ID == workspace }) {
 		workspace = "" // it is not the person's, so there is nothing to lead to
 	}
-	return site.View{Title: texts["tasks"].In(r.Language), Data: tasksView{
-		Page: list, Workspaces: spaces, Workspace: workspace, States: lifecycle.TaskStates,
-	}}, err
+	return site.View{Data: tasksView{list, spaces, workspace, lifecycle.TaskStates}}, err
 }
 
 func workspaces(r *site.Request) ([]shape.Workspace, error) {
-	list, err := site.Get[shape.Page[shape.Workspace]](r, "/v1/workspaces", url.Values{"limit": {most}})
+	list, err := site.Get[shape.Page[shape.Workspace]](r, "/v1/workspaces"+most)
 	return list.Items, err
 }
 
@@ -96,8 +89,8 @@ func workspaces(r *site.Request) ([]shape.Workspace, error) {
 const needsShown = 5
 
 // card shows what the person works on and could claim.
-func card(_ context.Context, r *site.Request) (site.Card, error) {
-	mine, err := site.Get[shape.MyTasks](r, "/v1/tasks/mine", url.Values{"limit": {strconv.Itoa(needsShown)}})
+func card(r *site.Request) (site.Card, error) {
+	mine, err := site.Get[shape.MyTasks](r, fmt.Sprint("/v1/tasks/mine?limit=", needsShown))
 	shown := site.Card{Data: mine}
 	for _, t := range mine.Assigned {
 		need := site.Need{Text: texts["task-need"].In(r.Language, t.ID, t.Title), Path: pathOf(t), Due: t.StatusDeadlineAt}
@@ -129,7 +122,7 @@ func formFor(r *site.Request) (view newView, err error) {
 		return view, err
 	}
 
-	wanted := r.URL.Query().Get("workspace")
+	wanted := r.Asked("workspace")
 	for i, one := range view.Workspaces {
 		if one.ID == wanted || wanted == "" && len(view.Workspaces) == 1 {
 			view.Workspace = &view.Workspaces[i]
@@ -137,7 +130,7 @@ func formFor(r *site.Request) (view newView, err error) {
 	}
 
 	if view.Workspace == nil && wanted != "" {
-		found, err := site.Get[shape.Workspace](r, workspacePath(wanted), nil)
+		found, err := site.Get[shape.Workspace](r, workspacePath(wanted))
 		view.Workspace = &found
 		return view, err
 	}
@@ -145,17 +138,17 @@ func formFor(r *site.Request) (view newView, err error) {
 	return view, nil
 }
 
-func showNew(_ context.Context, r *site.Request) (site.View, error) {
+func showNew(r *site.Request) (site.View, error) {
 	view, err := formFor(r)
 	if err == nil && view.Workspace != nil {
 		view.Members, err = members(r, view.Workspace.ID)
 	}
 	view.Priorities = task.Priorities
-	return site.View{Title: texts["new-task"].In(r.Language), Data: view}, err
+	return site.View{Data: view}, err
 }
 
 // create makes a task, and shows it.
-func create(_ context.Context, r *site.Request) (next string, err error) {
+func create(r *site.Request) (next string, err error) {
 	wanted := shape.TaskRequest{WorkspaceID: r.PostFormValue("workspace_id"), NewTask: shape.NewTask{
 		Title: r.PostFormValue("title"), Description: r.PostFormValue("description"),
 		Priority: r.PostFormValue("priority"), Visibility: r.PostFormValue("visibility"),

@@ -33,12 +33,10 @@ var texts = words.Catalog{
 	"filter-mine":     {"me", "я"},
 	"filter-show":     {"Show", "Показать"},
 	"anybody":         {"anybody", "любой"},
-	"nobody":          {"nobody", "никто"},
-	"you":             {"you", "вы"},
+	"nobody":          words.Nobody,
+	"you":             words.You,
 	"person":          words.Person,
-	"the-service":     {"the service", "сервис"},
 
-	"task-title":       {"Title", "Название"},
 	"task-description": {"Description", "Описание"},
 	"task-priority":    {"Priority", "Приоритет"},
 	"task-visibility":  {"Who sees it", "Кто её видит"},
@@ -64,7 +62,6 @@ var texts = words.Catalog{
 	"waits-still":      {"waits for others", "ждёт других"},
 
 	"what-now":        {"What you can do", "Что можно сделать"},
-	"say-why":         {"Comment", "Комментарий"},
 	"say-why-hint":    {"Say why in a few words: every step needs a comment.", "Напишите в двух словах почему: комментарий нужен к каждому шагу."},
 	"submit-open":     {"Submit a result", "Сдать результат"},
 	"task-result":     {"Result", "Результат"},
@@ -83,7 +80,6 @@ var texts = words.Catalog{
 	"history-first":   {"The first 200 events are shown.", "Показаны первые 200 событий."},
 
 	"batch-how":     {"Paste a JSON list of tasks. blocked_by names other tasks by their ref, or existing ones by their numbers. Either all tasks are created, or none.", "Вставьте список задач в JSON. blocked_by называет другие задачи по их ref, а существующие — по номерам. Создаются либо все задачи, либо ни одной."},
-	"batch-tasks":   {"Tasks", "Задачи"},
 	"batch-example": {"Example", "Пример"},
 	"batch-no-json": {"This is not JSON: look at line %d.", "Это не JSON: посмотрите на строку %d."},
 	"batch-no-list": {"This is JSON, but not a list of tasks: [{\"title\": \"…\"}, …]", "Это JSON, но не список задач: [{\"title\": \"…\"}, …]"},
@@ -111,7 +107,6 @@ var texts = words.Catalog{
 	"minutes-stuck":    {"Minutes after which a stuck task is new again; 0: never", "Через сколько минут застрявшая задача снова новая; 0 — никогда"},
 	"deadline-blocked": {"The deadline of a new task begins when its last blocker is done", "Срок новой задачи начинается, когда сделана последняя из тех, которых она ждёт"},
 	"review-required":  {"A task is done only when somebody else has approved its result", "Задача сделана, только когда её результат одобрил кто-то другой"},
-	"save":             {"Save", "Сохранить"},
 	"space-name":       {"Name", "Название"},
 	"no-number":        {"“%s” is not a number of minutes.", "«%s» — не число минут."},
 

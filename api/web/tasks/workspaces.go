@@ -2,8 +2,6 @@ package tasks
 
 import (
 	"cmp"
-	"context"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -16,6 +14,9 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
+// spacePath is the workspace of the page's address in the API.
+const spacePath = "/v1/workspaces/{workspace}"
+
 func workspacePath(id string) string { return "/v1/workspaces/" + url.PathEscape(id) }
 
 func pathOfWorkspace(id string) string { return "/tasks/workspaces/" + url.PathEscape(id) }
@@ -26,26 +27,22 @@ type workspacesView struct {
 	Invitations shape.Page[shape.Invitation]
 }
 
-func showWorkspaces(_ context.Context, r *site.Request) (site.View, error) {
-	query := r.Query("cursor")
-	query.Set("limit", most)
-	list, err := site.Get[shape.Page[shape.Workspace]](r, "/v1/workspaces", query)
-	if err != nil {
-		return site.View{}, err
-	}
-
-	asked, err := site.Get[shape.Page[shape.Invitation]](r, "/v1/invitations", nil)
-	return site.View{Title: texts["workspaces"].In(r.Language), Data: workspacesView{list, asked}}, err
+func showWorkspaces(r *site.Request) (site.View, error) {
+	var view workspacesView
+	err := r.ReadAll(
+		site.Into(&view.Page, "/v1/workspaces"+most, "cursor"), site.Into(&view.Invitations, "/v1/invitations"),
+	)
+	return site.View{Data: view}, err
 }
 
 // changeWorkspaces makes a workspace, or answers who asks the person to join one.
-func changeWorkspaces(_ context.Context, r *site.Request) (next string, err error) {
+func changeWorkspaces(r *site.Request) (next string, err error) {
 	switch change := r.PostFormValue("change"); change {
 	case "agree":
 		asked := r.PostFormValue("workspace")
-		return pathOfWorkspace(asked), site.Ask(r, http.MethodPost, workspacePath(asked)+"/agree")
+		return pathOfWorkspace(asked), site.Ask(r, "POST "+workspacePath(asked)+"/agree")
 	case "refuse":
-		return "/tasks/workspaces", site.Ask(r, http.MethodPost, workspacePath(r.PostFormValue("workspace"))+"/refuse")
+		return "/tasks/workspaces", site.Ask(r, "POST "+workspacePath(r.PostFormValue("workspace"))+"/refuse")
 	}
 
 	made, err := site.Post[shape.Workspace](r, "/v1/workspaces", map[string]string{"name": r.PostFormValue("name")})
@@ -58,14 +55,16 @@ type spaceView struct {
 	Data      any // of the page
 }
 
-// show reads the workspace of a page.
-func show(r *site.Request, read func() (any, error)) (site.View, error) {
-	space, err := site.Get[shape.Workspace](r, workspacePath(r.PathValue("workspace")), nil)
-	if err != nil {
-		return site.View{}, err
+// show makes a page of a workspace.
+func show(read func(*site.Request) (any, error)) func(*site.Request) (site.View, error) {
+	return func(r *site.Request) (site.View, error) {
+		space, err := site.Get[shape.Workspace](r, spacePath)
+		if err != nil {
+			return site.View{}, err
+		}
+		data, err := read(r)
+		return site.View{Title: space.Name, Data: spaceView{space, data}}, err
 	}
-	data, err := read()
-	return site.View{Title: space.Name, Data: spaceView{space, data}}, err
 }
 
 // boardView is a column for each status.
@@ -77,28 +76,21 @@ type boardView struct {
 // boardShown is how many tasks each column of a board shows.
 const boardShown = "12"
 
-func showBoard(_ context.Context, r *site.Request) (site.View, error) {
-	return show(r, func() (any, error) {
-		id := r.PathValue("workspace")
-		board, err := site.Get[shape.TaskBoard](r, workspacePath(id)+"/board", url.Values{"limit": {boardShown}})
-		if err != nil {
-			return nil, err
-		}
-
-		all, err := members(r, id)
-		return boardView{Columns: board.Columns, Names: namesOf(r, all)}, err
-	})
+func board(r *site.Request) (any, error) {
+	board, err := site.Get[shape.TaskBoard](r, spacePath+"/board?limit="+boardShown)
+	if err != nil {
+		return nil, err
+	}
+	all, err := members(r, r.PathValue("workspace"))
+	return boardView{Columns: board.Columns, Names: namesOf(r, all)}, err
 }
 
 // graphShown is how many tasks the graph of a workspace shows.
 const graphShown = "60"
 
-func showGraph(_ context.Context, r *site.Request) (site.View, error) {
-	return show(r, func() (any, error) {
-		path := workspacePath(r.PathValue("workspace")) + "/graph"
-		graph, err := site.Get[shape.TaskGraph](r, path, url.Values{"limit": {graphShown}})
-		return drawGraph(graph, ""), err
-	})
+func graph(r *site.Request) (any, error) {
+	graph, err := site.Get[shape.TaskGraph](r, spacePath+"/graph?limit="+graphShown)
+	return drawGraph(graph, ""), err
 }
 
 // settingsView are the members of a workspace and the deadlines of its statuses.
@@ -108,30 +100,25 @@ type settingsView struct {
 	Me      string
 }
 
-func showSettings(_ context.Context, r *site.Request) (site.View, error) {
-	return show(r, func() (any, error) {
-		query := r.Query("cursor")
-		query.Set("limit", most)
-		path := workspacePath(r.PathValue("workspace")) + "/members"
-		list, err := site.Get[shape.Page[shape.Member]](r, path, query)
-		return settingsView{list, lifecycle.TaskTimed, shape.ID(r.Who.User.ID)}, err
-	})
+func settings(r *site.Request) (any, error) {
+	list, err := site.Get[shape.Page[shape.Member]](r, spacePath+"/members"+most, "cursor")
+	return settingsView{list, lifecycle.TaskTimed, shape.ID(r.Who.User.ID)}, err
 }
 
 // changeWorkspace does what one of the forms of the settings asks for.
-func changeWorkspace(_ context.Context, r *site.Request) (next string, err error) {
+func changeWorkspace(r *site.Request) (next string, err error) {
 	id := r.PathValue("workspace")
 	path, user := workspacePath(id), strings.TrimSpace(r.PostFormValue("user"))
 	next = pathOfWorkspace(id) + "/settings"
 
 	switch r.PostFormValue("change") {
 	case "add":
-		return next, site.Ask(r, http.MethodPut, path+"/members/"+url.PathEscape(cmp.Or(user, "0")))
+		return next, site.Ask(r, "PUT "+path+"/members/"+url.PathEscape(cmp.Or(user, "0")))
 	case "remove":
 		if user == shape.ID(r.Who.User.ID) { // who leaves sees it no more
 			next = "/tasks/workspaces"
 		}
-		return next, site.Ask(r, http.MethodDelete, path+"/members/"+url.PathEscape(cmp.Or(user, "0")))
+		return next, site.Ask(r, "DELETE "+path+"/members/"+url.PathEscape(cmp.Or(user, "0")))
 	}
 
 	change, err := settingsOf(r)
@@ -139,7 +126,7 @@ func changeWorkspace(_ context.Context, r *site.Request) (next string, err error
 		return "", err
 	}
 
-	_, err = site.Send[shape.Workspace](r, http.MethodPatch, path, change)
+	_, err = site.Send[shape.Workspace](r, "PATCH "+path, change)
 	return next, err
 }
 
@@ -179,13 +166,10 @@ type statsView struct {
 	Periods []string
 }
 
-func showStats(_ context.Context, r *site.Request) (site.View, error) {
-	return show(r, func() (any, error) {
-		period := cmp.Or(r.URL.Query().Get("period"), "week")
-		query := url.Values{"workspace_id": {r.PathValue("workspace")}, "period": {period}}
-		stats, err := site.Get[shape.TaskStats](r, "/v1/stats/tasks", query)
-		return statsView{stats, charts(r.Language, stats.Days), []string{"week", "month", "all"}}, err
-	})
+func stats(r *site.Request) (any, error) {
+	const path = "/v1/stats/tasks?period=week&workspace_id={workspace}"
+	stats, err := site.Get[shape.TaskStats](r, path, "period")
+	return statsView{stats, charts(r.Language, stats.Days), []string{"week", "month", "all"}}, err
 }
 
 // charts draws what was made and done on each day, and how long it took.

@@ -1,10 +1,7 @@
 package transactions
 
 import (
-	"context"
 	"fmt"
-	"net/url"
-	"strconv"
 	"time"
 
 	"stagecoach/api/shape"
@@ -15,47 +12,26 @@ import (
 type paymentsView struct {
 	shape.Queue
 	Solvency shape.Solvency
-	Sections []tab
 }
 
 // showPayments shows what the wallet has by the chain and by the ledger, what stops payments, and who waits for one.
-func showPayments(_ context.Context, r *site.Request) (site.View, error) {
-	queue, err := site.Get[shape.Queue](r, "/v1/payments/queue", nil)
-	if err != nil {
-		return site.View{}, err
-	}
-	solvency, err := site.Get[shape.Solvency](r, "/v1/payments/solvency", nil)
-	return site.View{Title: texts["tx-payments"].In(r.Language), Data: paymentsView{
-		queue, solvency, sections("/transactions/payments"),
-	}}, err
-}
-
-func pause(_ context.Context, r *site.Request) (next string, err error) {
-	_, err = site.Post[shape.Switches](
-		r, "/v1/payments/pause", map[string]string{"reason": r.PostFormValue("reason")},
+func showPayments(r *site.Request) (site.View, error) {
+	var view paymentsView
+	err := r.ReadAll(
+		site.Into(&view.Queue, "/v1/payments/queue"), site.Into(&view.Solvency, "/v1/payments/solvency"),
 	)
-	return "/transactions/payments", err
-}
-
-func resume(_ context.Context, r *site.Request) (next string, err error) {
-	_, err = site.Post[shape.Switches](r, "/v1/payments/resume", nil)
-	return "/transactions/payments", err
+	return site.View{Data: view}, err
 }
 
 type figuresView struct {
 	shape.TransactionStats
-	Charts   []site.Chart
-	Sections []tab
+	Charts []site.Chart
 }
 
 // showFigures shows the statistics of all transactions, and charts of the last days.
-func showFigures(_ context.Context, r *site.Request) (site.View, error) {
-	stats, err := site.Get[shape.TransactionStats](
-		r, "/v1/stats/transactions", url.Values{"days": {strconv.Itoa(chartDays)}},
-	)
-	return site.View{Title: texts["tx-figures"].In(r.Language), Data: figuresView{
-		stats, charts(r.Language, stats), sections("/transactions/figures"),
-	}}, err
+func showFigures(r *site.Request) (site.View, error) {
+	stats, err := site.Get[shape.TransactionStats](r, fmt.Sprint("/v1/stats/transactions?days=", chartDays))
+	return site.View{Data: figuresView{stats, charts(r.Language, stats)}}, err
 }
 
 // charts are those of volume, success and processing time.

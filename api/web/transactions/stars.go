@@ -1,9 +1,7 @@
 package transactions
 
 import (
-	"context"
 	"html/template"
-	"net/url"
 	"time"
 
 	"stagecoach/api/shape"
@@ -19,15 +17,10 @@ type starsView struct {
 }
 
 // showStars shows what Stars cost now, the form for buying some, and the reader's purchases.
-func showStars(_ context.Context, r *site.Request) (site.View, error) {
-	terms, err := site.Get[shape.StarsTerms](r, "/v1/stars", nil)
-	if err != nil {
-		return site.View{}, err
-	}
-	purchases, err := site.Get[shape.Page[shape.Receipt]](r, "/v1/receipts", r.Query("cursor"))
-	return site.View{
-		Title: texts["stars"].In(r.Language), Data: starsView{terms, r.Who.User.Username, purchases},
-	}, err
+func showStars(r *site.Request) (site.View, error) {
+	view := starsView{Own: r.Who.User.Username}
+	err := r.ReadAll(site.Into(&view.StarsTerms, "/v1/stars"), site.Into(&view.Purchases, "/v1/receipts", "cursor"))
+	return site.View{Data: view}, err
 }
 
 type payView struct {
@@ -39,8 +32,8 @@ type payView struct {
 
 // showPay shows address, amount and comment of a transfer, to copy, to press and to scan. When the price has become
 // old, a browser loads the page again.
-func showPay(_ context.Context, r *site.Request) (site.View, error) {
-	terms, err := site.Get[shape.StarsTerms](r, "/v1/stars", r.Query("username", "stars"))
+func showPay(r *site.Request) (site.View, error) {
+	terms, err := site.Get[shape.StarsTerms](r, "/v1/stars", "username", "stars")
 	if err != nil {
 		return site.View{}, err
 	}
@@ -57,7 +50,7 @@ func showPay(_ context.Context, r *site.Request) (site.View, error) {
 	if terms.GoodUntil != nil {
 		refresh = max(time.Until(*terms.GoodUntil), time.Second)
 	}
-	return site.View{Title: texts["stars-pay"].In(r.Language), Data: view, Refresh: refresh}, nil
+	return site.View{Data: view, Refresh: refresh}, nil
 }
 
 type receiptView struct {
@@ -73,8 +66,8 @@ const (
 )
 
 // showReceipt shows a purchase to whoever has its address.
-func showReceipt(_ context.Context, r *site.Request) (site.View, error) {
-	receipt, err := site.Get[shape.WholeReceipt](r, "/v1/receipts/"+url.PathEscape(r.PathValue("key")), nil)
+func showReceipt(r *site.Request) (site.View, error) {
+	receipt, err := site.Get[shape.WholeReceipt](r, "/v1/receipts/{key}")
 	if err != nil {
 		return site.View{}, err
 	}
@@ -92,7 +85,7 @@ func showReceipt(_ context.Context, r *site.Request) (site.View, error) {
 	if receipt.Final {
 		refresh = 0
 	}
-	return site.View{Title: texts["receipt"].In(r.Language), Data: view, Refresh: refresh}, nil
+	return site.View{Data: view, Refresh: refresh}, nil
 }
 
 // followUps say what follows, by the receipt's state.

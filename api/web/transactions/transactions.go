@@ -4,7 +4,6 @@ package transactions
 
 import (
 	"cmp"
-	"context"
 	"embed"
 	"net/url"
 	"strings"
@@ -23,6 +22,7 @@ const live = lifecycle.WorkloadTransaction
 
 // Part gives the pages.
 func Part() site.Part {
+	const at, one = "/transactions/{hash}", "POST /v1/transactions/{hash}/"
 	return site.Part{
 		Sections: []site.Section{
 			{Path: "/stars", Title: "stars"}, {Path: "/transactions", Title: "transactions", Admins: true},
@@ -31,21 +31,21 @@ func Part() site.Part {
 		Commands: map[string]string{"stars": "/stars", "tx": "/transactions", "retry": "/transactions"},
 		States:   map[string]map[string]words.Text{lifecycle.WorkloadTransaction: site.Names(words.TransactionStates)},
 		Pages: []site.Page{
-			{Route: "/stars", Name: "stars", Live: live, Show: showStars},
-			{Route: "/stars/pay", Name: "pay", Show: showPay},
-			{Route: "/receipts/{key}", Name: "receipt", Open: true, Show: showReceipt},
-			{Route: "/transactions", Name: "transactions", Live: live, Show: showTransactions},
-			{Route: "/transactions/payments", Name: "payments", Live: live, Show: showPayments},
-			{Route: "/transactions/figures", Name: "figures", Live: live, Show: showFigures},
-			{Route: "/transactions/{hash}", Name: "transaction", Live: live, Show: showTransaction},
+			{Route: "/stars", Name: "stars", Title: "stars", Live: live, Show: showStars},
+			{Route: "/stars/pay", Name: "pay", Title: "stars-pay", Show: showPay},
+			{Route: "/receipts/{key}", Name: "receipt", Title: "receipt", Open: true, Show: showReceipt},
+			{Route: "/transactions", Name: "transactions", Title: "transactions", Live: live, Tabs: tabs, Show: showTransactions},
+			{Route: "/transactions/payments", Name: "payments", Title: "tx-payments", Live: live, Tabs: tabs, Show: showPayments},
+			{Route: "/transactions/figures", Name: "figures", Title: "tx-figures", Live: live, Tabs: tabs, Show: showFigures},
+			{Route: at, Name: "transaction", Live: live, Tabs: tabs, Show: showTransaction},
 		},
 		Actions: []site.Action{
-			{Route: "/transactions/payments/pause", Page: "payments", Do: pause},
-			{Route: "/transactions/payments/resume", Page: "payments", Do: resume},
-			{Route: "/transactions/{hash}/retry", Page: "transaction", Do: act("retry")},
-			{Route: "/transactions/{hash}/resolve", Page: "transaction", Do: resolve},
-			{Route: "/transactions/{hash}/review", Page: "transaction", Do: act("review")},
-			{Route: "/transactions/{hash}/write-off", Page: "transaction", Do: act("write-off")},
+			{Route: "/transactions/payments/pause", Page: "payments", Do: site.Change("POST /v1/payments/pause", "/transactions/payments", "reason")},
+			{Route: "/transactions/payments/resume", Page: "payments", Do: site.Change("POST /v1/payments/resume", "/transactions/payments")},
+			{Route: at + "/retry", Page: "transaction", Do: site.Change(one+"retry", at, "comment")},
+			{Route: at + "/resolve", Page: "transaction", Do: resolve},
+			{Route: at + "/review", Page: "transaction", Do: site.Change(one+"review", at, "comment")},
+			{Route: at + "/write-off", Page: "transaction", Do: site.Change(one+"write-off", at, "comment")},
 		},
 		Card: card,
 	}
@@ -58,15 +58,13 @@ type cardView struct {
 	Admin     bool
 }
 
-func card(_ context.Context, r *site.Request) (card site.Card, err error) {
+func card(r *site.Request) (card site.Card, err error) {
 	if !r.Admin() {
-		list, err := site.Get[shape.Page[shape.Receipt]](r, "/v1/receipts", url.Values{"limit": {"5"}})
+		list, err := site.Get[shape.Page[shape.Receipt]](r, "/v1/receipts?limit=5")
 		return site.Card{Data: cardView{Receipts: list.Items}}, err
 	}
 
-	list, err := site.Get[shape.Page[shape.Transaction]](
-		r, "/v1/transactions", url.Values{"attention": {"true"}, "limit": {"5"}},
-	)
+	list, err := site.Get[shape.Page[shape.Transaction]](r, "/v1/transactions?attention=true&limit=5")
 
 	for _, t := range list.Items {
 		card.Needs = append(card.Needs, site.Need{Text: needOf(r.Language, t), Path: "/transactions/" + t.Hash})
@@ -84,24 +82,18 @@ func needOf(language string, t shape.Transaction) string {
 	return texts["tx-need-owed"].In(language, t.Hash[:8], words.Gram(language, t.RefundDueNano))
 }
 
-// tab is a link to a page, or to a list with one filter.
+// tabs are the pages of transactions.
+var tabs = []site.Tab{
+	{Title: "transactions", Path: "/transactions"},
+	{Title: "tx-payments", Path: "/transactions/payments"},
+	{Title: "tx-figures", Path: "/transactions/figures"},
+}
+
+// tab is a link to the list with one filter.
 type tab struct {
 	Title   string // the key of its text
 	Path    string
 	Current bool
-}
-
-// sections are the pages of transactions; at is the path of the present one.
-func sections(at string) []tab {
-	tabs := []tab{
-		{Title: "tx-list", Path: "/transactions"},
-		{Title: "tx-payments", Path: "/transactions/payments"},
-		{Title: "tx-figures", Path: "/transactions/figures"},
-	}
-	for i := range tabs {
-		tabs[i].Current = tabs[i].Path == at
-	}
-	return tabs
 }
 
 // filters are the lists of transactions with one condition each.
@@ -125,32 +117,29 @@ func filters(query url.Values) []tab {
 
 type transactionsView struct {
 	shape.Page[shape.Transaction]
-	Sections, Filters []tab
-	Filtered          bool
+	Filters  []tab
+	Filtered bool
 }
 
-func showTransactions(_ context.Context, r *site.Request) (site.View, error) {
+func showTransactions(r *site.Request) (site.View, error) {
 	query := r.Query("attention", "status", "needs_review", "owed", "retryable", "stuck", "hash", "error", "cursor")
 	if hash := query.Get("hash"); hash != "" {
 		query.Set("hash", strings.ToLower(strings.TrimSpace(hash)))
 	}
 
-	list, err := site.Get[shape.Page[shape.Transaction]](r, "/v1/transactions", query)
-	return site.View{Title: texts["transactions"].In(r.Language), Data: transactionsView{
-		Page: list, Sections: sections("/transactions"), Filters: filters(query), Filtered: len(query) > 0,
-	}}, err
+	list, err := site.GetBy[shape.Page[shape.Transaction]](r, "/v1/transactions", query)
+	return site.View{Data: transactionsView{list, filters(query), len(query) > 0}}, err
 }
 
 type transactionView struct {
 	shape.WholeTransaction
-	Sections []tab
-	Review   string            // why it needs review, in the reader's language
-	Names    map[string]string // of who has acted, by their ids
+	Review string            // why it needs review, in the reader's language
+	Names  map[string]string // of who has acted, by their ids
 }
 
-func showTransaction(_ context.Context, r *site.Request) (site.View, error) {
-	t, err := site.Get[shape.WholeTransaction](r, at(r), nil)
-	view := transactionView{WholeTransaction: t, Sections: sections("")}
+func showTransaction(r *site.Request) (site.View, error) {
+	t, err := site.Get[shape.WholeTransaction](r, "/v1/transactions/{hash}")
+	view := transactionView{WholeTransaction: t}
 	if reason := shape.Value(t.ReviewReason); reason != "" {
 		view.Review = words.ReviewTexts[reason].In(r.Language)
 	}
@@ -173,7 +162,7 @@ func namesOf(r *site.Request, events []shape.History) (map[string]string, error)
 		var user shape.User
 		if mayRead {
 			var err error
-			if user, err = site.Get[shape.User](r, "/v1/users/"+id, nil); err != nil {
+			if user, err = site.Get[shape.User](r, "/v1/users/"+id); err != nil {
 				return nil, err
 			}
 		}
@@ -182,22 +171,11 @@ func namesOf(r *site.Request, events []shape.History) (map[string]string, error)
 	return names, nil
 }
 
-// at is the path in the API of the transaction that a page is about.
-func at(r *site.Request) string { return "/v1/transactions/" + url.PathEscape(r.PathValue("hash")) }
-
-// act does what needs a comment alone.
-func act(action string) func(context.Context, *site.Request) (string, error) {
-	return func(_ context.Context, r *site.Request) (next string, err error) {
-		_, err = site.Post[shape.Transaction](r, at(r)+"/"+action, map[string]string{"comment": r.PostFormValue("comment")})
-		return "/transactions/" + r.PathValue("hash"), err
-	}
-}
-
-func resolve(_ context.Context, r *site.Request) (next string, err error) {
+func resolve(r *site.Request) (next string, err error) {
 	body := map[string]string{"outcome": r.PostFormValue("outcome"), "comment": r.PostFormValue("comment")}
 	if payment := strings.ToLower(strings.TrimSpace(r.PostFormValue("payment"))); payment != "" {
 		body["payment"] = payment
 	}
-	_, err = site.Post[shape.Transaction](r, at(r)+"/resolve", body)
+	_, err = site.Post[shape.Transaction](r, "/v1/transactions/{hash}/resolve", body)
 	return "/transactions/" + r.PathValue("hash"), err
 }

@@ -2,10 +2,7 @@
 package webhooks
 
 import (
-	"context"
 	"embed"
-	"net/http"
-	"net/url"
 
 	"stagecoach/api/shape"
 	"stagecoach/api/web/site"
@@ -25,89 +22,36 @@ func Part() site.Part {
 			lifecycle.WebhookActive: {"active", "работает"}, lifecycle.WebhookPaused: {"paused", "приостановлен"},
 		}},
 		Pages: []site.Page{
-			{Route: "/webhooks", Name: "webhooks", Live: lifecycle.WebhookEvents, Show: showList},
+			{Route: "/webhooks", Name: "webhooks", Title: "webhooks", Live: lifecycle.WebhookEvents, Show: site.Lists(show, "/v1/webhooks", "cursor")},
 			{Route: "/webhooks/{id}", Name: "webhook", Live: lifecycle.WebhookEvents, Show: showOne},
 		},
 		Actions: []site.Action{
-			{Route: "/webhooks", Page: "webhooks", Do: add},
-			{Route: "/webhooks/{id}/state", Page: "webhook", Do: setState},
-			{Route: "/webhooks/{id}/address", Page: "webhook", Do: setAddress},
-			{Route: "/webhooks/{id}/test", Page: "webhook", Do: test},
-			{Route: "/webhooks/{id}/rotate", Page: "webhook", Do: rotate},
-			{Route: "/webhooks/{id}/replay", Page: "webhook", Do: replay},
-			{Route: "/webhooks/{id}/remove", Page: "webhook", Do: remove},
+			// the first and the last one show the secret that they make, this once
+			{Route: "/webhooks", Page: "webhooks", Do: site.Make[shape.Webhook]("POST /v1/webhooks", wanted)},
+			{Route: "/webhooks/{id}/state", Page: "webhook", Do: site.Change("PATCH /v1/webhooks/{id}", "/webhooks/{id}", "state")},
+			{Route: "/webhooks/{id}/address", Page: "webhook", Do: site.Change("PATCH /v1/webhooks/{id}", "/webhooks/{id}", "address")},
+			{Route: "/webhooks/{id}/test", Page: "webhook", Do: site.Change("POST /v1/webhooks/{id}/test", "/webhooks/{id}")},
+			{Route: "/webhooks/{id}/replay", Page: "webhook", Do: site.Change("POST /v1/webhooks/{id}/replay", "/webhooks/{id}", "cursor")},
+			{Route: "/webhooks/{id}/remove", Page: "webhook", Do: site.Change("DELETE /v1/webhooks/{id}", "/webhooks")},
+			{Route: "/webhooks/{id}/rotate", Page: "webhook", Do: site.Make[shape.Webhook]("POST /v1/webhooks/{id}/rotate", nil)},
 		},
 	}
 }
 
-// shown is a webhook as the pages show it.
+// shown is a webhook as the list shows it.
 type shown struct {
 	shape.Webhook
 	Host string
 }
 
-func show(w shape.Webhook) shown { return shown{w, webhook.Host(w.Address)} }
+func show(_ *site.Request, w shape.Webhook) shown { return shown{w, webhook.Host(w.Address)} }
 
-type listView struct {
-	shape.Page[shown]
-	Workloads []string
+func showOne(r *site.Request) (site.View, error) {
+	one, err := site.Get[shape.Webhook](r, "/v1/webhooks/{id}")
+	return site.View{Title: texts["webhook-number"].In(r.Language, one.ID), Data: one}, err
 }
 
-// showList lists the webhooks, and has the form for a new one.
-func showList(_ context.Context, r *site.Request) (site.View, error) {
-	page, err := site.Get[shape.Page[shape.Webhook]](r, "/v1/webhooks", r.Query("cursor"))
-	list := shape.Page[shown]{Items: shape.List(page.Items, show), NextCursor: page.NextCursor}
-	return site.View{
-		Title: texts["hook-list"].In(r.Language), Data: listView{list, lifecycle.Names()},
-	}, err
-}
-
-// add adds a webhook. The page shows its secret, this once.
-func add(_ context.Context, r *site.Request) (next string, err error) {
-	body := map[string]any{
-		"address": r.PostFormValue("address"), "workloads": append([]string{}, r.PostForm["workload"]...),
-	}
-	r.Made, err = site.Post[shape.Webhook](r, "/v1/webhooks", body)
-	return "", err
-}
-
-// path is the webhook of the page's address in the API.
-func path(r *site.Request) string { return "/v1/webhooks/" + url.PathEscape(r.PathValue("id")) }
-
-// page is the page of the webhook of this address.
-func page(r *site.Request) string { return "/webhooks/" + url.PathEscape(r.PathValue("id")) }
-
-func showOne(_ context.Context, r *site.Request) (site.View, error) {
-	one, err := site.Get[shape.Webhook](r, path(r), nil)
-	return site.View{Title: texts["webhook-number"].In(r.Language, one.ID), Data: show(one)}, err
-}
-
-func setState(_ context.Context, r *site.Request) (next string, err error) {
-	_, err = site.Send[shape.Webhook](r, http.MethodPatch, path(r), map[string]any{"state": r.PostFormValue("state")})
-	return page(r), err
-}
-
-func setAddress(_ context.Context, r *site.Request) (next string, err error) {
-	_, err = site.Send[shape.Webhook](r, http.MethodPatch, path(r), map[string]any{"address": r.PostFormValue("address")})
-	return page(r), err
-}
-
-func test(_ context.Context, r *site.Request) (next string, err error) {
-	_, err = site.Post[shape.Webhook](r, path(r)+"/test", nil)
-	return page(r), err
-}
-
-// rotate gives a webhook another secret, which the page shows this once.
-func rotate(_ context.Context, r *site.Request) (next string, err error) {
-	r.Made, err = site.Post[shape.Webhook](r, path(r)+"/rotate", nil)
-	return "", err
-}
-
-func replay(_ context.Context, r *site.Request) (next string, err error) {
-	_, err = site.Post[shape.Webhook](r, path(r)+"/replay", map[string]any{"cursor": r.PostFormValue("cursor")})
-	return page(r), err
-}
-
-func remove(_ context.Context, r *site.Request) (next string, err error) {
-	return "/webhooks", site.Ask(r, http.MethodDelete, path(r))
+// wanted is the body of a request for a webhook.
+func wanted(r *site.Request) any {
+	return map[string]any{"address": r.PostFormValue("address"), "workloads": append([]string{}, r.PostForm["workload"]...)}
 }
