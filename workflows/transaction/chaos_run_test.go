@@ -21,7 +21,6 @@ import (
 	activities "stagecoach/activities/transaction"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 	"stagecoach/workflows/transaction"
@@ -43,7 +42,7 @@ type chaos struct {
 	process   func(limited bool) *activities.PaymentActivities
 	purchases *activities.Activities
 	monitor   *activities.Monitor
-	client    *service.Transactions
+	client    operated
 	logs      logs
 
 	purse sync.Mutex

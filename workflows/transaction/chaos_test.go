@@ -272,13 +272,13 @@ func (c *chaos) build() error {
 	}
 
 	c.stopShop, c.toncenter = stop, c.lab.chain
-	c.client = &service.Transactions{
+	c.client = operated{&service.Transactions{
 		Store: c.lab.store, Log: log, Failures: failures(settings, 10*time.Second),
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := c.toncenter.Wallet(ctx, c.wallet.Address())
 			return int64(state.LastLT), int64(state.Balance), err
 		},
-	}
+	}}
 
 	c.process = func(limited bool) *activities.PaymentActivities {
 		settings := settings
@@ -287,7 +287,7 @@ func (c *chaos) build() error {
 		}
 		return &activities.PaymentActivities{
 			Store: c.lab.wallets.Transactions, Alerts: c.lab.wallets.Notices, Wallet: c.wallet, Chain: c.toncenter, Allow: c.allow,
-			Settings: settings, Orders: c.client, Metrics: counted, Log: log,
+			Settings: settings, Orders: c.client.Transactions, Metrics: counted, Log: log,
 			Fragment: fragment.New(fragment.Options{
 				URL: shop, RequestsPerSecond: 100_000, CallTimeout: 20 * time.Second,
 				Cookies: fragment.Cookies{"stel_ssid": "a", "stel_dt": "b", "stel_token": "c", "stel_ton_token": "d"},
@@ -318,7 +318,7 @@ func (c *chaos) build() error {
 	}
 
 	c.purchases = &activities.Activities{
-		Store: c.lab.store.Transactions, Alerts: c.lab.store.Notices, Users: c.lab.store.Accounts, Answers: c.lab.store.Answers, Settings: settings, Orders: c.client, Metrics: counted,
+		Store: c.lab.store.Transactions, Alerts: c.lab.store.Notices, Users: c.lab.store.Accounts, Answers: c.lab.store.Answers, Settings: settings, Orders: c.client.Transactions, Metrics: counted,
 	}
 
 	_, err = c.lab.store.Transactions.OpenWallet(context.Background(), c.wallet.Address().Raw(), transaction.WalletStart{BalanceNano: begin})

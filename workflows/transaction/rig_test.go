@@ -47,7 +47,7 @@ type rig struct {
 	fragment          *tonsim.Fragment
 	wallet            *ton.Wallet
 	toncenter         *toncenter.Client
-	client            *service.Transactions
+	client            operated
 	settings          activities.Settings
 	flow              transaction.Settings
 	paymentActivities *activities.PaymentActivities
@@ -129,20 +129,20 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	w.toncenter = toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second})
 	shop, _, err := ton.ParseAddress(w.chain.Shop())
 	w.must(err)
-	w.client = &service.Transactions{
+	w.client = operated{&service.Transactions{
 		Temporal: w.server.Client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
 		Failures: failures(s.settings, s.retryPause),
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := w.toncenter.Wallet(ctx, w.wallet.Address())
 			return int64(state.LastLT), int64(state.Balance), err
 		},
-	}
+	}}
 
 	log := slog.New(slog.NewTextHandler(w.logs, nil))
 	counted := metrics.New().Transaction()
 	w.paymentActivities = &activities.PaymentActivities{
 		Store: wallets.Transactions, Alerts: wallets.Notices, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings,
-		Metrics: counted, Log: log, Orders: w.client,
+		Metrics: counted, Log: log, Orders: w.client.Transactions,
 		Fragment: fragment.New(fragment.Options{
 			URL: fragmentURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second,
 			Cookies: fragment.Cookies{"stel_ssid": "a", "stel_dt": "b", "stel_token": "planted", "stel_ton_token": "d"},
@@ -153,7 +153,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	}
 
 	w.purchases = &activities.Activities{
-		Store: w.store.Transactions, Alerts: w.store.Notices, Users: w.store.Accounts, Answers: w.store.Answers, Settings: s.settings, Orders: w.client, Metrics: counted,
+		Store: w.store.Transactions, Alerts: w.store.Notices, Users: w.store.Accounts, Answers: w.store.Answers, Settings: s.settings, Orders: w.client.Transactions, Metrics: counted,
 	}
 
 	w.monitor = &activities.Monitor{
