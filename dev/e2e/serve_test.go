@@ -27,6 +27,7 @@ func TestServeDeliversAfterAKill(t *testing.T) {
 	s.wantState(s.ended(job), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(*user.TelegramID, sum)
 
+	t.Logf("the process has %d MiB", memoryOf(t, serve.Process.Pid, "VmRSS")/1024)
 	serve.stop()
 	if code := serve.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("it ends with exit code %d", code)
