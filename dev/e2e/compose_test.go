@@ -42,6 +42,7 @@ type composedService struct {
 	Profiles    []string
 	Networks    []string
 	NetworkMode string `yaml:"network_mode"`
+	Restart     string
 	MemLimit    string `yaml:"mem_limit"`
 	EnvFile     string `yaml:"env_file"`
 	Environment map[string]string
@@ -175,11 +176,17 @@ func TestComposeFileAndItsVariables(t *testing.T) {
 	}
 }
 
-// TestComposeBoundsMemory checks that each permanent service of ours has a memory limit, and that Go knows it.
+// TestComposeBoundsMemory checks that each permanent service has a memory limit, and that Go knows that of ours.
 func TestComposeBoundsMemory(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
 	c := readCompose(t, values)
+
+	for name, service := range c.Services {
+		if service.Restart == "unless-stopped" && service.MemLimit == "" {
+			t.Errorf("%s has no limit of memory", name)
+		}
+	}
 
 	for _, name := range []string{"worker", "worker-2", "worker-3", "payments", "api", "api-2"} {
 		service := c.Services[name]
