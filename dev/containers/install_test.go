@@ -70,6 +70,9 @@ func TestContainersInstall(t *testing.T) {
 	}
 
 	t.Run("doctor", func(t *testing.T) { wantDoctor(c.with(t)) })
+	if dump := c.compose("exec", "-T", "postgres", "pg_dump", "-U", "temporal", "-Fc", "stagecoach"); !strings.HasPrefix(dump, "PGDMP") {
+		t.Errorf("the dump begins with %.20q", dump)
+	}
 
 	a := &api{c, fmt.Sprintf("http://127.0.0.1:%d", c.ports["api"]), filled["STAGECOACH_ADMIN_TOKEN"]}
 	var workspace, task struct{ ID, Status string }
