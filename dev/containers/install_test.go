@@ -62,7 +62,7 @@ func TestContainersInstall(t *testing.T) {
 	t.Run("sample values", func(t *testing.T) { wantRefusals(c.with(t)) })
 
 	c.fill(filled)
-	c.compose("up", "-d", "--build")
+	c.compose("up", "-d", "--build", "--force-recreate") // as the refusal says
 	c.compose("up", "-d", "--scale", "worker=3")
 	c.healthy()
 	if workers := c.containers("worker"); len(workers) != 3 {
@@ -116,7 +116,7 @@ func wantRefusals(c *checkout) {
 	if _, err := c.tryCompose("up", "-d", "--build"); err == nil || !strings.Contains(err.Error(), "postgres") {
 		c.Errorf("up with the sample value of POSTGRES_PASSWORD: %v", err)
 	}
-	if log := c.compose("logs", "postgres"); !strings.Contains(log, "POSTGRES_PASSWORD is empty or the sample value") {
+	if log := c.compose("logs", "postgres"); !strings.Contains(log, "POSTGRES_PASSWORD is empty or the sample value of .env.example") {
 		c.Errorf("the log says\n%s", log)
 	}
 

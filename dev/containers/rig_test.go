@@ -164,7 +164,7 @@ func (c *checkout) docker(args ...string) (string, error) {
 	var out, said bytes.Buffer
 	command.Stdout, command.Stderr = &out, &said
 	if err := command.Run(); err != nil {
-		lines := strings.Split(strings.TrimSpace(said.String()+out.String()), "\n")
+		lines := strings.Split(strings.TrimSpace(out.String()+said.String()), "\n")
 		return out.String(), fmt.Errorf("%w\n%s", err, strings.Join(lines[max(0, len(lines)-30):], "\n"))
 	}
 	return out.String(), nil
