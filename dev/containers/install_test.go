@@ -22,7 +22,11 @@ var filled = map[string]string{
 	"GRAFANA_PASSWORD":                "d0d1d2d3d4d5d6d7d8d9",
 	"STAGECOACH_QBITTORRENT_URL":      "http://qbittorrent:8080",
 	"STAGECOACH_QBITTORRENT_PASSWORD": "e0e1e2e3e4e5e6e7e8e9",
-	"COMPOSE_PROFILES":                "telegram,downloads,observability",
+	// Nothing of this leaves the machine.
+	"STAGECOACH_YANDEX_API_URL":   "https://127.0.0.1:1",
+	"STAGECOACH_YANDEX_TOKEN_URL": "https://127.0.0.1:1/token",
+	"STAGECOACH_TONCENTER_URL":    "https://127.0.0.1:1",
+	"COMPOSE_PROFILES":            "telegram,downloads,observability",
 }
 
 // fill writes .env from .env.example, as the README says, with values of an operator.
@@ -32,7 +36,7 @@ func (c *checkout) fill(values map[string]string) {
 	c.must(err)
 	lines := strings.Split(string(text), "\n")
 	for i, line := range lines {
-		name, _, _ := strings.Cut(line, "=")
+		name, _, _ := strings.Cut(strings.TrimPrefix(line, "# "), "=")
 		if value, there := values[name]; there {
 			lines[i] = name + "=" + value
 		}
@@ -77,7 +81,7 @@ func TestContainersInstall(t *testing.T) {
 	a := &api{c, fmt.Sprintf("http://127.0.0.1:%d", c.ports["api"]), filled["STAGECOACH_ADMIN_TOKEN"]}
 	var workspace, task struct{ ID, Status string }
 	a.call("POST", "/v1/workspaces", "night", map[string]any{"name": "Night"}, &workspace)
-	a.call("POST", "/v1/tasks", "night-task", map[string]any{"workspace_id": workspace.ID, "title": "Stay"}, &task)
+	a.call("POST", "/v1/tasks", "night-task", map[string]any{"workspace_id": workspace.ID, "title": "Outlive the change"}, &task)
 
 	t.Run("scale", func(t *testing.T) {
 		c := c.with(t)

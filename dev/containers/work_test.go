@@ -17,13 +17,19 @@ type api struct {
 	address, token string
 }
 
-// call sends a request until the API answers it with success: it may be away, and the key makes a repetition safe.
+// errRefused is an answer that a repetition does not change.
+var errRefused = errors.New("refused")
+
+// call sends a request until the API answers it: it may be away, and the key makes a repetition safe.
 func (a *api) call(method, path, key string, body, answer any) {
 	a.Helper()
 	var err error
 	for range 120 {
 		if err = a.try(method, path, key, body, answer); err == nil {
 			return
+		}
+		if errors.Is(err, errRefused) {
+			break
 		}
 		time.Sleep(time.Second)
 	}
@@ -51,11 +57,13 @@ func (a *api) try(method, path, key string, body, answer any) error {
 	}
 	defer response.Body.Close()
 	text, err = io.ReadAll(response.Body)
-	if err == nil && response.StatusCode >= 300 {
-		err = errors.New(response.Status + " " + string(text))
-	}
-	if err != nil {
+	switch status := response.StatusCode; {
+	case err != nil:
 		return err
+	case status >= 400 && status < 500 && status != http.StatusTooManyRequests:
+		return fmt.Errorf("%w: %s %s", errRefused, response.Status, text)
+	case status >= 300:
+		return fmt.Errorf("%s %s", response.Status, text)
 	}
 	return json.Unmarshal(text, answer)
 }
