@@ -14,6 +14,7 @@ fi
 
 # The toolchain of go.mod, and Temporal's programs in the versions of dev/temporal, with the files of its own images.
 rm -rf "$context/go"
+echo 'module containers' >"$context/go.mod" # no package of this module
 cp -r "$(cd ../.. && go env GOROOT)" "$context/go"
 cp /etc/ssl/certs/ca-certificates.crt "$context/"
 build() { (cd ../temporal && CGO_ENABLED=0 GOFLAGS='' GOWORK=off go build -trimpath -ldflags='-s -w' -o "../containers/$context/bin/$1" "$2"); }
@@ -27,7 +28,4 @@ install -m 644 "$(from github.com/temporalio/ui-server/v2)/config/docker.yaml" "
 
 rm -rf "$context/scripts"
 cp -r Dockerfile scripts "$context/"
-for name in golang alpine server admin-tools ui postgres qbittorrent prometheus grafana; do
-	echo "building stagecoach-standin/$name"
-	DOCKER_BUILDKIT=1 docker build --quiet --target "$name" --tag "stagecoach-standin/$name" "$context"
-done
+docker compose --file images.yml build
