@@ -6,11 +6,12 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-# Static binaries: the final image has no C library to fit them. The tag is explained in dev/stack/programs.go.
-RUN CGO_ENABLED=0 go build -tags=stdjson -trimpath -buildvcs=false -ldflags='-s -w' -o /out/ ./worker ./api ./starter
+# Static binaries: the final image has no C library to fit them. The tag is explained in dev/stack/programs.go. What is
+# compiled stays on the machine, so that an upgrade compiles what has changed.
+RUN --mount=type=cache,target=/root/.cache/go-build CGO_ENABLED=0 go build -tags=stdjson -trimpath -buildvcs=false -ldflags='-s -w' -o /out/ ./worker ./api ./starter
 
 FROM build AS build-dev
-RUN CGO_ENABLED=0 go build -tags=stdjson -trimpath -buildvcs=false -ldflags='-s -w' -o /out-dev/ ./dev
+RUN --mount=type=cache,target=/root/.cache/go-build CGO_ENABLED=0 go build -tags=stdjson -trimpath -buildvcs=false -ldflags='-s -w' -o /out-dev/ ./dev
 
 # Alpine rather than an empty image: its wget asks for the health, and it brings the certificates.
 FROM alpine:3.22.2 AS base

@@ -28,7 +28,7 @@ TEST_FLAGS ?= -p 2 -parallel 4 -timeout 15m -ldflags=-w
 SOAK ?= 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build test test-short test-deps night night-faults night-cluster night-versions night-pages night-chaos night-soak night-abuse chaos odd mutants lint digests fmt bench bench-scale screenshots soak soak-payments soak-abuse docs histories clean
+.PHONY: help dev build test test-short test-deps night night-faults night-cluster night-versions night-pages night-chaos night-soak night-abuse night-compose chaos odd mutants lint digests fmt bench bench-scale screenshots soak soak-payments soak-abuse docs histories clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,7 +56,7 @@ test-short: ## Run the tests without the end-to-end tests (about a minute).
 
 # Each part of the night takes some twenty minutes at most. A test that takes long has a name with the prefix of its part.
 NIGHT := STAGECOACH_NIGHT=1 go test -race -count=1 $(TEST_FLAGS) -timeout 30m
-night: night-faults night-cluster night-versions night-pages night-chaos night-soak night-abuse ## Run all tests that take long, part by part (some two hours).
+night: night-faults night-cluster night-versions night-pages night-chaos night-soak night-abuse night-compose ## Run all tests that take long, part by part (some two hours).
 
 night-%: RACE := -race
 
@@ -80,6 +80,10 @@ night-soak: soak soak-payments ## Run everything for some minutes while servers 
 
 night-abuse: SOAK := 8m
 night-abuse: soak-abuse odd ## Send random requests, and abuse the service for some minutes.
+
+# Builds images that stand in for those of other makers, where there are none yet, and the images of the Dockerfile.
+night-compose: ## Run docker-compose.yml with a container engine, which is installed and started if needed (root on Debian).
+	dev/containers/engine.sh sh -ec 'dev/containers/images.sh && STAGECOACH_NIGHT=1 go test -count=1 -timeout 40m -v -run "^TestContainers" ./dev/containers'
 
 # `make test` runs 300 of them, always the same.
 CHAOS ?= 10000

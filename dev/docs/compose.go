@@ -30,7 +30,7 @@ func composeSettings() string {
 	var b strings.Builder
 	for _, s := range config.Settings() {
 		if !s.Secret {
-			fmt.Fprintf(&b, "    %s: ${%s:-%s}\n", s.Name, s.Name, inContainers[s.Name])
+			fmt.Fprintf(&b, "%s=${%s:-%s}\n", s.Name, s.Name, inContainers[s.Name])
 		}
 	}
 	return b.String()
@@ -40,9 +40,9 @@ func composeSettings() string {
 func composePartitions() string {
 	var b strings.Builder
 	for _, limit := range []string{"Read", "Write"} {
-		fmt.Fprintf(&b, "      matching.numTaskqueue%sPartitions:\n", limit)
+		fmt.Fprintf(&b, "matching.numTaskqueue%sPartitions:\n", limit)
 		for _, queue := range lifecycle.FairQueues() {
-			fmt.Fprintf(&b, "        - value: 1\n          constraints: {taskQueueName: %s}\n", queue)
+			fmt.Fprintf(&b, "  - {value: 1, constraints: {taskQueueName: %s}}\n", queue)
 		}
 	}
 	return b.String()

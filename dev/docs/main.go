@@ -34,8 +34,8 @@ var documents = append(
 	markdown("docs/api.md", part{"operations", operationsTable}),
 	markdown("docs/mcp.md", part{"tools", toolsTable}),
 	markdown("docs/settings.md", part{"settings", settingsTable}),
-	document{"docker-compose.yml", "    # begin %s\n", "    # end %s\n", []part{{"settings", composeSettings}}},
-	document{"docker-compose.yml", "      # begin %s\n", "      # end %s\n", []part{{"partitions", composePartitions}}},
+	document{"deploy/compose/settings.env", "# begin %s\n", "# end %s\n", []part{{"settings", composeSettings}}},
+	document{"deploy/compose/temporal.yaml", "# begin %s\n", "# end %s\n", []part{{"partitions", composePartitions}}},
 	document{".env.example", "# begin %s\n", "# end %s\n", []part{{"settings", exampleSettings}}},
 )
 

@@ -30,7 +30,7 @@ func TestComposeScale(t *testing.T) {
 			added = append(added, name)
 		}
 		if service.Image == c.Services["temporal"].Image {
-			parts = append(parts, service.Environment["SERVICES"])
+			parts = append(parts, service.Environment["TEMPORAL_SERVICES"])
 		}
 	}
 
@@ -48,8 +48,8 @@ func TestComposeScale(t *testing.T) {
 		settings []string
 	}{
 		"worker-2": {"worker", nil}, "worker-3": {"worker", nil}, "api-2": {"api", []string{"STAGECOACH_BOT"}},
-		"temporal-history": {"temporal", []string{"SERVICES"}}, "temporal-matching": {"temporal", []string{"SERVICES"}},
-		"temporal-worker": {"temporal", []string{"SERVICES"}},
+		"temporal-history": {"temporal", []string{"TEMPORAL_SERVICES"}}, "temporal-matching": {"temporal", []string{"TEMPORAL_SERVICES"}},
+		"temporal-worker": {"temporal", []string{"TEMPORAL_SERVICES"}},
 	} {
 		one, other := c.Services[differs.from], c.Services[name]
 		for _, setting := range differs.settings {
@@ -72,8 +72,6 @@ func TestComposeScale(t *testing.T) {
 // service of a cluster gives the others its address.
 func TestComposeTemporalAddress(t *testing.T) {
 	t.Parallel()
-	values, _ := readEnv(t, ".env.example")
-	service := readCompose(t, values).Services["temporal"]
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"entrypoint": `echo "$TEMPORAL_BROADCAST_ADDRESS"`, "hostname": `echo "172.18.0.5 172.19.0.3"`,
@@ -81,18 +79,24 @@ func TestComposeTemporalAddress(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755))
 	}
 
-	for _, test := range []struct{ services, part, want string }{
-		{"", "", "127.0.0.1"},
-		{"frontend", "frontend", "172.18.0.5"},
-		{"frontend", "history", "172.18.0.5"},
-		{"", "history", "needs TEMPORAL_SERVICES=frontend"},
+	for _, test := range []struct{ inEnv, service, want string }{
+		{"", "temporal", "127.0.0.1"},
+		{"frontend", "temporal", "172.18.0.5"},
+		{"frontend", "temporal-history", "172.18.0.5"},
+		{"", "temporal-history", "needs TEMPORAL_SERVICES=frontend"},
 	} {
-		script := strings.ReplaceAll(service.Entrypoint[2], "/etc/temporal/entrypoint.sh", filepath.Join(dir, "entrypoint"))
-		command := exec.Command(service.Entrypoint[0], service.Entrypoint[1], script)
-		command.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "TEMPORAL_SERVICES=" + test.services, "SERVICES=" + test.part}
+		values, _ := readEnv(t, ".env.example")
+		values["TEMPORAL_SERVICES"] = test.inEnv
+		environment := readCompose(t, values).Services[test.service].Environment
+		script := strings.ReplaceAll(composeConfig(t, "temporal_start"), "/etc/temporal/entrypoint.sh", filepath.Join(dir, "entrypoint"))
+		command := exec.Command("sh", "-c", script)
+		command.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
+		for _, name := range []string{"LAYOUT", "TEMPORAL_SERVICES"} {
+			command.Env = append(command.Env, name+"="+environment[name])
+		}
 		out, err := command.CombinedOutput()
 		if got := strings.TrimSpace(string(out)); !strings.Contains(got, test.want) || (err == nil) != strings.HasPrefix(test.want, "1") {
-			t.Errorf("TEMPORAL_SERVICES=%s SERVICES=%s: %q, %v, want %q", test.services, test.part, got, err, test.want)
+			t.Errorf("TEMPORAL_SERVICES=%s %s: %q, %v, want %q", test.inEnv, test.service, got, err, test.want)
 		}
 	}
 }
@@ -106,7 +110,7 @@ func TestComposePartitions(t *testing.T) {
 			TaskQueueName string `yaml:"taskQueueName"`
 		}
 	}
-	must(t, yaml.Unmarshal([]byte(composeConfig(t, "temporal_dynamic_config")), &dynamic))
+	must(t, yaml.Unmarshal([]byte(composeConfig(t, "temporal_settings")), &dynamic))
 
 	for _, limit := range []string{"matching.numTaskqueueReadPartitions", "matching.numTaskqueueWritePartitions"} {
 		var queues []string

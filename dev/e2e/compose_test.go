@@ -42,7 +42,9 @@ type composedService struct {
 	Profiles    []string
 	Networks    []string
 	NetworkMode string `yaml:"network_mode"`
+	Restart     string
 	MemLimit    string `yaml:"mem_limit"`
+	EnvFile     string `yaml:"env_file"`
 	Environment map[string]string
 	Secrets     []composedSecret
 	Ports       []string
@@ -63,14 +65,35 @@ func (s *composedSecret) UnmarshalYAML(node *yaml.Node) error {
 	return err
 }
 
-var variable = regexp.MustCompile(`\$\$|\$\{(\w+)(?::([-?])([^}]*))?\}`)
+var variable = regexp.MustCompile(`\$\$|\$\{(\w+)(?::([-?+])([^}]*))?\}`)
 
 // readCompose reads the file with that environment, as the compose tool does.
 func readCompose(t *testing.T, env map[string]string) (c composed) {
 	t.Helper()
 	text, err := os.ReadFile("../../docker-compose.yml")
 	must(t, err)
-	full := variable.ReplaceAllStringFunc(string(text), func(found string) string {
+	must(t, yaml.Unmarshal([]byte(interpolate(t, string(text), env)), &c))
+
+	for _, service := range c.Services {
+		if service.EnvFile == "" {
+			continue
+		}
+		text, err := os.ReadFile("../../" + service.EnvFile)
+		must(t, err)
+		for line := range strings.Lines(interpolate(t, string(text), env)) {
+			name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+			if _, own := service.Environment[name]; ok && !own {
+				service.Environment[name] = value
+			}
+		}
+	}
+	return c
+}
+
+// interpolate replaces the variables in a text as the compose tool does.
+func interpolate(t *testing.T, text string, env map[string]string) string {
+	t.Helper()
+	return variable.ReplaceAllStringFunc(text, func(found string) string {
 		parts := variable.FindStringSubmatch(found)
 		value := env[parts[1]]
 		switch {
@@ -78,15 +101,12 @@ func readCompose(t *testing.T, env map[string]string) (c composed) {
 			return "$"
 		case value == "" && parts[2] == "?":
 			t.Errorf("%s is required and not there", parts[1])
-		case value == "":
+		case value == "" && parts[2] == "-", value != "" && parts[2] == "+":
 			return parts[3]
 		}
 
 		return value
 	})
-
-	must(t, yaml.Unmarshal([]byte(full), &c))
-	return c
 }
 
 // readEnv reads a file of variables; known are those that it names, commented out or not.
@@ -117,12 +137,14 @@ func TestComposeFileAndItsVariables(t *testing.T) {
 	c := readCompose(t, values)
 	text, err := os.ReadFile("../../docker-compose.yml")
 	must(t, err)
+	settings, err := os.ReadFile("../../" + c.Services["worker"].EnvFile)
+	must(t, err)
 	// The addresses of the real systems have defaults; others are for the demo.
 	elsewhere := []string{
 		"STAGECOACH_YANDEX_API_URL", "STAGECOACH_YANDEX_TOKEN_URL", "STAGECOACH_TONCENTER_URL", "STAGECOACH_FRAGMENT_URL",
 	}
 
-	for _, parts := range variable.FindAllStringSubmatch(string(text), -1) {
+	for _, parts := range variable.FindAllStringSubmatch(string(text)+string(settings), -1) {
 		if parts[1] != "" && !slices.Contains(known, parts[1]) && !slices.Contains(elsewhere, parts[1]) {
 			t.Errorf("%s is not in .env.example", parts[1])
 		}
@@ -154,11 +176,17 @@ func TestComposeFileAndItsVariables(t *testing.T) {
 	}
 }
 
-// TestComposeBoundsMemory checks that each permanent service of ours has a memory limit, and that Go knows it.
+// TestComposeBoundsMemory checks that each permanent service has a memory limit, and that Go knows that of ours.
 func TestComposeBoundsMemory(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
 	c := readCompose(t, values)
+
+	for name, service := range c.Services {
+		if service.Restart == "unless-stopped" && service.MemLimit == "" {
+			t.Errorf("%s has no limit of memory", name)
+		}
+	}
 
 	for _, name := range []string{"worker", "worker-2", "worker-3", "payments", "api", "api-2"} {
 		service := c.Services[name]
@@ -181,7 +209,6 @@ func TestEverySettingCanBeGiven(t *testing.T) {
 		values[setting.Name] = "given-" + setting.Name
 	}
 
-	values["STAGECOACH_TON_KEY_FILE"] = "/run/secrets/ton_key"
 	c := readCompose(t, values)
 
 	// The compose file makes these from values in .env.

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/xssnick/tonutils-go/ton/wallet"
@@ -72,7 +74,7 @@ func ParseKey(text string) (Key, error) {
 	return Key{}, errKey
 }
 
-// ReadKey reads what ParseKey reads from a file that only its owner may open.
+// ReadKey reads what ParseKey reads from a file that nobody else may open.
 func ReadKey(path string) (Key, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -81,7 +83,7 @@ func ReadKey(path string) (Key, error) {
 	defer file.Close()
 
 	info, err := file.Stat() // of the open file: the path may name another file now
-	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+	if err != nil || !isPrivate(path, info.Mode()) {
 		return Key{}, errKeyFile
 	}
 
@@ -90,4 +92,14 @@ func ReadKey(path string) (Key, error) {
 		return Key{}, errors.New("the key file cannot be read")
 	}
 	return ParseKey(string(data))
+}
+
+// containerSecrets is where container engines put the secrets of a container, for all of its accounts: Docker Compose cannot
+// give them an owner (moby looks for the account's name on the machine instead of in the image).
+const containerSecrets = "/run/secrets/"
+
+// isPrivate reports whether a file is a plain one that only its owner may read, or that is in this container alone.
+func isPrivate(path string, mode fs.FileMode) bool {
+	inContainer := strings.HasPrefix(filepath.Clean(path), containerSecrets)
+	return mode.IsRegular() && (mode.Perm()&0o077 == 0 || inContainer)
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math"
 	"os"
@@ -302,6 +303,29 @@ func TestReadKey(t *testing.T) {
 	}
 	if _, err := ReadKey(filepath.Join(dir, "none")); err == nil || strings.Contains(err.Error(), dir) {
 		t.Errorf("a missing file: %v", err)
+	}
+}
+
+// TestPrivateFiles checks whose files are taken: the owner's alone, or those that an engine gives to one container.
+func TestPrivateFiles(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		path string
+		mode fs.FileMode
+		want bool
+	}{
+		{"/home/key", 0o400, true},
+		{"/home/key", 0o444, false},
+		{"/home/key", 0o600 | fs.ModeNamedPipe, false},
+		{"/run/secrets/ton_key", 0o444, true},
+		{"/run/secrets/ton_key", 0o400, true},
+		{"/run/secrets/ton_key", 0o444 | fs.ModeNamedPipe, false},
+		{"/run/secrets/../key", 0o444, false},
+		{"/home/run/secrets/key", 0o444, false},
+	} {
+		if got := isPrivate(test.path, test.mode); got != test.want {
+			t.Errorf("%s with %v: %t", test.path, test.mode, got)
+		}
 	}
 }
 

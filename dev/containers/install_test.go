@@ -1,0 +1,153 @@
+package containers
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// filled is what an operator writes into .env; the bot's token is that of its stand-in.
+var filled = map[string]string{
+	"POSTGRES_PASSWORD":               "b0b1b2b3b4b5b6b7b8b9",
+	"DATABASE_PASSWORD":               "c0c1c2c3c4c5c6c7c8c9",
+	"STAGECOACH_ENCRYPTION_KEY":       "bmlnaHQgbmlnaHQgbmlnaHQgbmlnaHQgbmlnaHQgbmk=",
+	"STAGECOACH_ADMIN_TOKEN":          "sc_the-administrator-of-this-night-alone",
+	"STAGECOACH_TELEGRAM_TOKEN":       "1000000:only-for-the-stand-in-and-its-tests",
+	"STAGECOACH_YANDEX_CLIENT_ID":     "night",
+	"STAGECOACH_YANDEX_CLIENT_SECRET": "night",
+	"STAGECOACH_YANDEX_REFRESH_TOKEN": "night",
+	"STAGECOACH_ADMIN_IDS":            "1000",
+	"GRAFANA_PASSWORD":                "d0d1d2d3d4d5d6d7d8d9",
+	"STAGECOACH_QBITTORRENT_URL":      "http://qbittorrent:8080",
+	"STAGECOACH_QBITTORRENT_PASSWORD": "e0e1e2e3e4e5e6e7e8e9",
+	// Nothing of this leaves the machine.
+	"STAGECOACH_YANDEX_API_URL":   "https://127.0.0.1:1",
+	"STAGECOACH_YANDEX_TOKEN_URL": "https://127.0.0.1:1/token",
+	"STAGECOACH_TONCENTER_URL":    "https://127.0.0.1:1",
+	"COMPOSE_PROFILES":            "telegram,downloads,observability",
+}
+
+// fill writes .env from .env.example, as the README says, with values of an operator.
+func (c *checkout) fill(values map[string]string) {
+	c.Helper()
+	text, err := os.ReadFile(filepath.Join(c.dir, ".env.example"))
+	c.must(err)
+	lines := strings.Split(string(text), "\n")
+	for i, line := range lines {
+		name, _, _ := strings.Cut(strings.TrimPrefix(line, "# "), "=")
+		if value, there := values[name]; there {
+			lines[i] = name + "=" + value
+		}
+	}
+	c.must(os.WriteFile(filepath.Join(c.dir, ".env"), []byte(strings.Join(lines, "\n")), 0o600))
+}
+
+// without returns the values but for some, which keep their samples.
+func without(values map[string]string, names ...string) map[string]string {
+	rest := map[string]string{}
+	for name, value := range values {
+		rest[name] = value
+	}
+	for _, name := range names {
+		delete(rest, name)
+	}
+	return rest
+}
+
+// TestContainersInstall goes the way of the README's "Install" and of the first day: from .env.example to all services with
+// several workers, and on to the profile scale. Each sample secret stops the start.
+func TestContainersInstall(t *testing.T) {
+	c := newCheckout(t)
+	c.fill(nil)
+	c.compose("--profile", "dev", "build")
+
+	t.Run("sample values", func(t *testing.T) { wantRefusals(c.with(t)) })
+
+	c.fill(filled)
+	c.compose("up", "-d", "--build", "--force-recreate") // as the refusal says
+	c.compose("up", "-d", "--scale", "worker=3")
+	c.healthy()
+	if workers := c.containers("worker"); len(workers) != 3 {
+		t.Errorf("%d workers run, want 3", len(workers))
+	}
+
+	t.Run("doctor", func(t *testing.T) { wantDoctor(c.with(t)) })
+	if dump := c.compose("exec", "-T", "postgres", "pg_dump", "-U", "temporal", "-Fc", "stagecoach"); !strings.HasPrefix(dump, "PGDMP") {
+		t.Errorf("the dump begins with %.20q", dump)
+	}
+
+	a := &api{c, fmt.Sprintf("http://127.0.0.1:%d", c.ports["api"]), filled["STAGECOACH_ADMIN_TOKEN"]}
+	var workspace, task struct{ ID, Status string }
+	a.call("POST", "/v1/workspaces", "night", map[string]any{"name": "Night"}, &workspace)
+	a.call("POST", "/v1/tasks", "night-task", map[string]any{"workspace_id": workspace.ID, "title": "Outlive the change"}, &task)
+
+	t.Run("scale", func(t *testing.T) {
+		c := c.with(t)
+		c.compose("stop", "temporal")
+		values := without(filled)
+		values["COMPOSE_PROFILES"], values["TEMPORAL_SERVICES"] = "telegram,scale", "frontend"
+		c.fill(values)
+		c.compose("up", "-d")
+		c.healthy()
+
+		// The second API, and the workflow that a whole server began.
+		second := &api{c, fmt.Sprintf("http://127.0.0.1:%d", c.ports["api-2"]), a.token}
+		second.call("POST", "/v1/tasks/"+task.ID+"/claim", "claim", map[string]any{"comment": "mine"}, &task)
+		second.call("POST", "/v1/tasks/"+task.ID+"/status", "done", map[string]any{"to": "DONE", "comment": "done"}, &task)
+		if task.Status != "DONE" {
+			t.Errorf("the task is %s", task.Status)
+		}
+	})
+}
+
+// wantRefusals starts with the sample value of each secret in turn: a sentence names the variable.
+func wantRefusals(c *checkout) {
+	for variable, service := range map[string]string{
+		"POSTGRES_PASSWORD": "postgres", "DATABASE_PASSWORD": "postgres", "GRAFANA_PASSWORD": "grafana",
+		"STAGECOACH_ENCRYPTION_KEY": "worker", "STAGECOACH_TELEGRAM_TOKEN": "worker", "STAGECOACH_YANDEX_CLIENT_SECRET": "worker",
+		"STAGECOACH_YANDEX_REFRESH_TOKEN": "worker", "STAGECOACH_ADMIN_TOKEN": "api",
+	} {
+		c.fill(without(filled, variable))
+		if _, err := c.tryCompose("run", "--rm", "--no-deps", "-T", service); err == nil || !strings.Contains(err.Error(), variable) {
+			c.Errorf("the sample value of %s: %v", variable, err)
+		}
+	}
+
+	// The whole start says which service it was.
+	c.fill(without(filled, "POSTGRES_PASSWORD"))
+	if _, err := c.tryCompose("up", "-d", "--build"); err == nil || !strings.Contains(err.Error(), "postgres") {
+		c.Errorf("up with the sample value of POSTGRES_PASSWORD: %v", err)
+	}
+	if log := c.compose("logs", "postgres"); !strings.Contains(log, "POSTGRES_PASSWORD is empty or the sample value of .env.example") {
+		c.Errorf("the log says\n%s", log)
+	}
+
+	// An empty one is refused by docker compose itself.
+	empty := without(filled)
+	empty["DATABASE_PASSWORD"] = ""
+	c.fill(empty)
+	if _, err := c.tryCompose("up", "-d"); err == nil || !strings.Contains(err.Error(), "DATABASE_PASSWORD") {
+		c.Errorf("up without DATABASE_PASSWORD: %v", err)
+	}
+}
+
+// wantDoctor asks in the containers what is connected: all that the stand-ins have.
+func wantDoctor(c *checkout) {
+	for service, systems := range map[string][]string{
+		"worker": {"postgresql", "temporal", "telegram", "qbittorrent"}, "api": {"postgresql", "temporal", "telegram"},
+	} {
+		report, err := c.tryCompose("exec", "-T", service, "starter", "doctor", service)
+		for _, system := range systems {
+			works := false
+			for line := range strings.Lines(report) {
+				words := strings.Fields(line)
+				works = works || len(words) > 1 && words[0] == system && words[1] == "works"
+			}
+			if !works {
+				c.Errorf("in %s %s does not work: %v\n%s", service, system, err, report)
+			}
+		}
+	}
+}
