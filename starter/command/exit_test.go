@@ -87,7 +87,7 @@ func TestUsage(t *testing.T) {
 	for _, line := range []string{
 		"bogus", "completion bogus", "completion bash x", "deliver", "deliver a b", "deliver 1 --bogus",
 		"deliver 1 --wait --no-wait", "deliver show", "files a b", "status x",
-		"user bogus", "user add", "user role 3", "user approve", "migrate", "migrate x",
+		"user bogus", "user add", "user role 3", "user approve", "migrate", "migrate x", "backup", "backup x", "backup x --to /no/such", "restore x", "restore x --on y", "restore x --identity /no/such", "backup-key",
 		"files --api nonsense", "deliver list --limit many",
 		"task bogus", "task create", "task create a b --workspace 1", "task create title", "task batch", "task batch x",
 		"task batch /no/such --workspace 1", "task batch " + noList + " --workspace 1",
