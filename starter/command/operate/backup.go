@@ -197,22 +197,26 @@ func NewBackupKey() *cobra.Command {
 		Long: `Make a key for backups: the secret one goes into FILE, the public one is printed.
 
 Whoever has FILE can read all backups for the key, and without it none can be restored: keep it where
-the wallet's words are, and away from the machine that makes backups. Keys of age-keygen do as well.`,
+the wallet's words are, and away from the machine that makes backups. Keys of age-keygen do as well.
+With "-" the secret key goes to standard output, with the public one in its first line.`,
 		Example: "  starter backup-key backup.key > backup.pub",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key, err := age.GenerateX25519Identity()
 			if err != nil {
 				return err
 			}
+			write := func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "# public key: %s\n%s\n", key.Recipient(), key)
+				return err
+			}
+
+			if args[0] == "-" {
+				return write(cmd.OutOrStdout())
+			}
 			if _, err := os.Lstat(args[0]); err == nil {
 				return fmt.Errorf("%s exists: the backups for its key need it", args[0])
 			}
-
-			err = replaceFile(args[0], func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "# public key: %s\n%s\n", key.Recipient(), key)
-				return err
-			})
-			if err != nil {
+			if err := replaceFile(args[0], write); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), key.Recipient())

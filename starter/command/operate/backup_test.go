@@ -88,6 +88,9 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 
 	// To standard output.
+	if secret := ok(t, NewBackupKey(), "-"); !strings.HasPrefix(secret, "# public key: age1") || !strings.Contains(secret, "\nAGE-SECRET-KEY-1") {
+		t.Error(secret)
+	}
 	text := ok(t, NewBackup(), "-", "--to", strings.TrimSpace(string(read(t, pub))))
 	if !strings.HasPrefix(text, "age-encryption.org/v1") {
 		t.Errorf("%.40q", text)
