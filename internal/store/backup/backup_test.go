@@ -117,10 +117,14 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.fill()
+	r.exec(`INSERT INTO files (path, parent, name, is_folder, modified_at)
+		SELECT gen_random_uuid(), '/', gen_random_uuid(), false, now() FROM generate_series(1, 10000)`)
 	name, _ := r.backup()
 	whole, err := os.ReadFile(name)
 	r.must(err)
-	r.open(name)
+	if r.open(name); len(whole) < 4*64<<10 {
+		t.Fatalf("%d bytes are too few of age's chunks", len(whole))
+	}
 
 	refused := func(content []byte, what string, at int) {
 		f, err := backup.Open(t.Context(), r.file(content), []age.Identity{r.key})
