@@ -187,6 +187,19 @@ func TestRefusals(t *testing.T) {
 	r.wantError(err, "the database is not empty: it has rows in")
 }
 
+// TestTablesOfOthers backs up a database in which somebody has made a table: the restore leaves it out, and says so.
+func TestTablesOfOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.fill()
+	r.exec(`CREATE TABLE "of somebody" (id int PRIMARY KEY GENERATED ALWAYS AS IDENTITY); INSERT INTO "of somebody" DEFAULT VALUES`)
+	name, _ := r.backup()
+	result, err := r.open(name).Restore(t.Context(), r.empty(), quiet)
+	if err != nil || !slices.Equal(result.LeftOut, []string{"of somebody"}) {
+		t.Errorf("%v, %v", result.LeftOut, err)
+	}
+}
+
 // TestWrongLedger restores a record whose ledger does not balance, and says so.
 func TestWrongLedger(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,7 @@ type Result struct {
 	Checked           bool     `json:"checked"`            // and dropped again
 	Schema            int64    `json:"schema_now"`         // after the migrations of this release
 	LedgerDifferences int      `json:"ledger_differences"` // accounts and entries whose sums are wrong, as they were in the record
+	LeftOut           []string `json:"left_out,omitempty"` // tables that are not ours
 	Backup            Manifest `json:"backup"`
 }
 
@@ -55,7 +56,7 @@ func (f *File) Restore(ctx context.Context, url string, tell Progress) (r Result
 	}
 
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if err := f.load(ctx, tx, tell); err != nil {
+		if r.LeftOut, err = f.load(ctx, tx, tell); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, ledgerSQL).Scan(&r.LedgerDifferences)
@@ -144,55 +145,71 @@ func wantEmpty(ctx context.Context, db querier, tables []Table) error {
 
 // load copies all rows. Foreign keys go and come back, because tables refer to each other in a circle; PostgreSQL checks
 // all rows as they come back. Triggers are for changes, not for rows that have been through them.
-func (f *File) load(ctx context.Context, tx pgx.Tx, tell Progress) error {
+func (f *File) load(ctx context.Context, tx pgx.Tx, tell Progress) (leftOut []string, err error) {
 	tables, err := tablesOf(ctx, tx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := f.wantSame(tables); err != nil {
-		return err
+	ours, leftOut, err := f.choose(tables)
+	if err != nil {
+		return nil, err
 	}
 
 	// Services that start meanwhile wait.
 	if err := lock(ctx, tx, tables, "ACCESS EXCLUSIVE"); err != nil {
-		return err
+		return nil, err
 	}
 	if err := wantEmpty(ctx, tx, tables); err != nil {
-		return err
+		return nil, err
 	}
 
 	keys, err := foreignKeys(ctx, tx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := run(ctx, tx, slices.Concat(keys.drop, triggers(tables, "DISABLE"), emptied(tables))); err != nil {
-		return err
+		return nil, err
 	}
 
-	for _, table := range f.Tables {
+	for _, table := range ours {
 		if err := f.copyIn(ctx, tx, table, tell); err != nil {
-			return fmt.Errorf("%s: %w", table.Name, err)
+			return nil, fmt.Errorf("%s: %w", table.Name, err)
+		}
+	}
+	if err := f.setSequences(ctx, tx); err != nil {
+		return nil, err
+	}
+	return leftOut, run(ctx, tx, slices.Concat(triggers(tables, "ENABLE"), keys.add))
+}
+
+// choose returns the backup's tables that the migrations make, and names the others, which somebody has added. It refuses
+// a backup in which one is missing or has other columns.
+func (f *File) choose(tables []Table) (ours []Table, others []string, err error) {
+	for _, table := range f.Tables {
+		same := func(t Table) bool { return t.Name == table.Name && slices.Equal(t.Columns, table.Columns) }
+		if slices.ContainsFunc(tables, same) {
+			ours = append(ours, table)
+		} else {
+			others = append(others, table.Name)
 		}
 	}
 
+	if len(ours) != len(tables) {
+		return nil, nil, fmt.Errorf(
+			"the tables of the backup are not those of schema version %d in this release: restore it with release %s", f.Schema, f.Program,
+		)
+	}
+	return ours, others, nil
+}
+
+func (f *File) setSequences(ctx context.Context, tx pgx.Tx) error {
 	for name, last := range f.Sequences {
-		if _, err := tx.Exec(ctx, `SELECT setval(format('%I.%I', current_schema(), $1::text)::regclass, $2)`, name, last); err != nil {
+		_, err := tx.Exec(ctx, `SELECT setval(s, $2) FROM to_regclass(format('%I.%I', current_schema(), $1::text)) s WHERE s IS NOT NULL`, name, last)
+		if err != nil {
 			return err
 		}
 	}
-	return run(ctx, tx, slices.Concat(triggers(tables, "ENABLE"), keys.add))
-}
-
-// wantSame refuses a backup whose tables are not those that the migrations make: they were changed by hand, or between two
-// releases that have the same version.
-func (f *File) wantSame(tables []Table) error {
-	same := func(a, b Table) bool { return a.Name == b.Name && slices.Equal(a.Columns, b.Columns) }
-	if slices.EqualFunc(f.Tables, tables, same) {
-		return nil
-	}
-	return fmt.Errorf(
-		"the tables of the backup are not those of schema version %d in this release: restore it with release %s", f.Schema, f.Program,
-	)
+	return nil
 }
 
 func (f *File) copyIn(ctx context.Context, tx pgx.Tx, table Table, tell Progress) error {

@@ -98,6 +98,9 @@ func replaceFile(name string, write func(io.Writer) error) error {
 	if err := file.Sync(); err != nil {
 		return err
 	}
+	if err := file.Close(); err != nil {
+		return err
+	}
 	if err := os.Rename(file.Name(), name); err != nil {
 		return err
 	}
@@ -177,6 +180,10 @@ func showRestore(w io.Writer, asJSON bool, r backup.Result) error {
 	}
 	if r.LedgerDifferences > 0 {
 		ledger = fmt.Sprintf("%d sums of the ledger are wrong, as they were in the record", r.LedgerDifferences)
+	}
+
+	if len(r.LeftOut) > 0 {
+		next = "left out, because they are not ours: tables " + terminal.Printable(strings.Join(r.LeftOut, ", ")) + "\n" + next
 	}
 
 	text := fmt.Sprintf("%s%s\n%s; the schema has version %d now\n%s", what, contents(r.Backup), ledger, r.Schema, next)
