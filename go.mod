@@ -3,6 +3,7 @@ module stagecoach
 go 1.26.0
 
 require (
+	filippo.io/age v1.3.2
 	github.com/anacrolix/torrent v1.62.0
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/autobrr/go-qbittorrent v1.18.0
@@ -45,6 +46,7 @@ require (
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
+	filippo.io/hpke v0.4.0 // indirect
 	github.com/BurntSushi/toml v1.5.0 // indirect
 	github.com/Masterminds/semver v1.5.0 // indirect
 	github.com/anacrolix/generics v0.2.0 // indirect

@@ -3,6 +3,12 @@ package app
 import (
 	"context"
 	"log/slog"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+	sdklog "go.temporal.io/sdk/log"
 
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
@@ -56,4 +62,27 @@ func Restored(ctx context.Context, c config.Config, log *slog.Logger) error {
 		Workloads: service.From(app).Workloads(),
 	}
 	return restore.Run(ctx)
+}
+
+// TemporalVersion asks Temporal for its version; empty: it did not answer within three seconds.
+func TemporalVersion(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+
+	options, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return ""
+	}
+	options.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+	temporal, err := client.NewLazyClient(options)
+	if err != nil {
+		return ""
+	}
+	defer temporal.Close()
+
+	info, err := temporal.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
+	if err != nil {
+		return ""
+	}
+	return info.ServerVersion
 }

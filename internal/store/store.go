@@ -5,13 +5,10 @@ package store
 import (
 	"context"
 	"embed"
-	"fmt"
 	"io/fs"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -98,26 +95,8 @@ func (s *Store) migrateWith(ctx context.Context, files fs.FS) error {
 }
 
 func (s *Store) migrateOnce(ctx context.Context, files fs.FS) error {
-	config, err := core.Pool{}.Config(s.url, nil)
-	if err != nil {
+	return migrate(s.url, files, func(provider *goose.Provider) error {
+		_, err := provider.Up(ctx)
 		return err
-	}
-
-	db := stdlib.OpenDB(*config.ConnConfig)
-	defer db.Close()
-
-	locker, err := lock.NewPostgresSessionLocker()
-	if err != nil {
-		return err
-	}
-
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
-	if err != nil {
-		return err
-	}
-	if _, err = provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrating the database: %w", err)
-	}
-
-	return nil
+	})
 }

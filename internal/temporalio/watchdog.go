@@ -48,8 +48,11 @@ func watchdogOf(ctx context.Context) *watchdog {
 	return w
 }
 
-// Progressed reports progress to Temporal and to the watchdog.
+// Progressed reports progress to Temporal and to the watchdog. Outside of an activity, as in a command, it does nothing.
 func Progressed(ctx context.Context) {
+	if !activity.IsActivity(ctx) { // the SDK panics
+		return
+	}
 	activity.RecordHeartbeat(ctx)
 	if w := watchdogOf(ctx); w != nil {
 		w.timer.Reset(w.patience)

@@ -43,3 +43,10 @@ func TestWatchdog(t *testing.T) {
 		t.Errorf("after %d steps the attempts ended with %v", steps.Load(), ends)
 	}
 }
+
+// TestProgressOfACommand reports progress outside of an activity: starter restored goes through the same pages of
+// workflows as the reconciler.
+func TestProgressOfACommand(t *testing.T) {
+	t.Parallel()
+	temporalio.Progressed(t.Context())
+}

@@ -1,7 +1,7 @@
 // Package command is Stagecoach's command line: the root of all commands, its exit codes and its error texts.
 //
-// The commands themselves are in the packages below, one for each workload. Every command but doctor, migrate, reseal
-// and restored is an ordinary client of the API.
+// The commands themselves are in the packages below, one for each workload. Every command but doctor, migrate, reseal,
+// restored and those of backups is an ordinary client of the API.
 package command
 
 import (
@@ -66,6 +66,7 @@ func newRoot(name string) *cobra.Command {
 	)...)
 
 	root.AddCommand(operate.NewDoctor(), operate.NewMigrate(), operate.NewRestored(), operate.NewReseal())
+	root.AddCommand(operate.NewBackupKey(), operate.NewBackup(), operate.NewRestore())
 	return root
 }
 
