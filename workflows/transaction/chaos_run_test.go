@@ -127,11 +127,17 @@ func (c *chaos) close() {
 
 func (c *chaos) run() {
 	c.ExecuteWorkflow("History")
+	err := c.GetWorkflowError()
 	c.mu.Lock()
 	c.over = true
+	if err != nil { // nothing that an attempt may wait for happens any more
+		for _, a := range c.alive {
+			a.kill(errDeath)
+		}
+	}
 	c.mu.Unlock()
 	c.zombies.Wait()
-	if err := c.GetWorkflowError(); err != nil {
+	if err != nil {
 		c.complain("the history failed: %s", err)
 	}
 	if err := c.verify(); err != nil {
