@@ -74,10 +74,13 @@ func (t *Server) receive(id int64, in typed) error {
 }
 
 // Click presses, as the user, the button with the given callback data on the newest message that has it.
-func (t *Server) Click(user int64, data string) error { return t.click(user, 0, data) }
+func (t *Server) Click(user int64, data string) error {
+	_, err := t.click(user, 0, data)
+	return err
+}
 
-// click presses a button on the given message, or on the newest when messageID is 0.
-func (t *Server) click(user, messageID int64, data string) error {
+// click presses a button on the given message, or on the newest when messageID is 0, and returns the id of the bot's answer.
+func (t *Server) click(user, messageID int64, data string) (query string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
@@ -90,25 +93,25 @@ func (t *Server) click(user, messageID int64, data string) error {
 	}
 
 	if m == nil {
-		return errNoButton
+		return "", errNoButton
 	}
 
 	id := strconv.Itoa(1_000_000 + len(t.state.clicks))
 	click := &Callback{ID: id, UserID: user, MessageID: m.MessageID, Data: data}
 	e := telegramEntry{Click: click}
-	err := t.publish(&e, "callback_query", map[string]any{
+	err = t.publish(&e, "callback_query", map[string]any{
 		"id": click.ID, "from": t.state.users[user], "message": t.wire(user, *m),
 		"chat_instance": strconv.FormatInt(user, 10), "data": data,
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := t.commit(e); err != nil {
-		return err
+		return "", err
 	}
 
 	t.announce()
-	return nil
+	return click.ID, nil
 }
 
 // has reports whether the message carries a button with the given callback data.
@@ -148,7 +151,12 @@ func (t *Server) postClick(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	sim.AnswerControl(w, t.click(id, in.MessageID, in.Data))
+	query, err := t.click(id, in.MessageID, in.Data)
+	if err != nil {
+		sim.WriteControlError(w, http.StatusBadRequest, err)
+		return
+	}
+	sim.WriteJSON(w, http.StatusOK, map[string]string{"callback_query_id": query})
 }
 
 //go:embed chat.html
