@@ -29,3 +29,4 @@ install -m 644 "$(from github.com/temporalio/ui-server/v2)/config/docker.yaml" "
 rm -rf "$context/scripts"
 cp -r Dockerfile scripts "$context/"
 docker compose --file images.yml build
+rm -rf "$context/go" # what formats and lints this module would read it

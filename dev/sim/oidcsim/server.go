@@ -70,7 +70,8 @@ var refusals = []string{"access_denied", "server_error", "invalid_scope"}
 func New(o Options) (*Server, error) {
 	if len(o.People) == 0 {
 		o.People = []Person{
-			{Subject: "ada", Name: "Ada Lovelace"}, {Subject: "boris", Name: "Boris Petrov"},
+			{Subject: "ada", Name: "Ada Lovelace"},
+			{Subject: "boris", Name: "Boris Petrov"},
 			{Subject: "clara", Name: "Clara Schumann", Groups: []string{"musicians", "admins"}},
 		}
 	}

@@ -19,7 +19,7 @@ func (f *File) Check(ctx context.Context, address string, tell Progress) (r Resu
 	if err != nil {
 		return r, err
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 
 	name := "stagecoach_check_" + strings.ToLower(rand.Text()[:10])
 	if _, err := conn.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()); err != nil {

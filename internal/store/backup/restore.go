@@ -46,7 +46,7 @@ func (f *File) Restore(ctx context.Context, url string, tell Progress) (r Result
 	if err != nil {
 		return r, err
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 
 	if err := wantUnused(ctx, conn, f.Schema); err != nil {
 		return r, err

@@ -27,7 +27,7 @@ func Write(
 	if err != nil {
 		return about, err
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 
 	sealed, err := age.Encrypt(to, recipients...)
 	if err != nil {
