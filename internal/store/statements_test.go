@@ -226,14 +226,15 @@ var (
 	verb        = regexp.MustCompile(`%[a-z]`)
 )
 
-// missing lists the statements of the package that no test has sent: of these nobody knows whether they hold.
+// missing lists the statements of the package that no test has sent: of these nobody knows whether they hold. Those of backups
+// have tests of their own, which go through each.
 func (s *statements) missing() (faults []string) {
 	names, err := filepath.Glob("*/*.go")
 	if err != nil {
 		return []string{err.Error()}
 	}
 	for _, name := range names {
-		if !strings.HasSuffix(name, "_test.go") {
+		if !strings.HasSuffix(name, "_test.go") && filepath.Dir(name) != "backup" {
 			faults = append(faults, s.missingIn(name)...)
 		}
 	}
