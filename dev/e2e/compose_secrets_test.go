@@ -77,10 +77,7 @@ func TestPaymentsHoldNoOthersSecrets(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.dev")
 	payments := readCompose(t, values).Services["payments"]
-	want := []string{
-		"encryption_key", "fragment_cookies", "payload_keys", "telegram_token", "ton_key",
-		"toncenter_api_key",
-	}
+	want := []string{"fragment_cookies", "payload_keys", "ton_key", "toncenter_api_key"}
 
 	var got []string
 	for _, secret := range payments.Secrets {
