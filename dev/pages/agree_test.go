@@ -195,13 +195,13 @@ func (p pair) agrees(name, route string, workloads []string) (found bool) {
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		p.fresh.open(path)
 		open, fresh := evaluate[string](p.open, plain), evaluate[string](p.fresh, plain)
-		took := evaluate[int](p.open, `(window.changed ?? NaN) - window.began | 0`)
-		if open == fresh && took > 0 {
+		took := evaluate[int](p.open, `window.changed === undefined ? -1 : window.changed - window.began`)
+		if open == fresh && took >= 0 {
 			p.open.Logf("%-28s the first change is shown after %d ms", path, took)
 			return true
 		}
 		if time.Now().After(deadline) {
-			p.open.Errorf("%s: the open page shows\n%s\na fresh one\n%s", path, open, fresh)
+			p.open.Errorf("%s: the first change after %d ms (-1: none); the open page shows\n%s\na fresh one\n%s", path, took, open, fresh)
 			return true
 		}
 		if time.Now().After(again) { // what no event tells has changed, such as the load of a process
