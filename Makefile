@@ -61,7 +61,7 @@ night: night-faults night-cluster night-versions night-pages night-chaos night-s
 night-%: RACE := -race
 
 night-faults: test-deps ## Run the long tests of faults under load.
-	$(NIGHT) -run '^TestNight' ./dev/e2e ./workflows/...
+	$(NIGHT) -run '^TestNight' ./dev/e2e ./workflows/... ./internal/store/backup
 
 night-cluster: test-deps ## Run the tests of a cluster of Temporal.
 	$(NIGHT) -run '^TestCluster' ./dev/...
