@@ -18,6 +18,7 @@ func TestContainersDemo(t *testing.T) {
 
 	t.Run("networks", func(t *testing.T) { wantNetworks(c.with(t)) })
 	t.Run("secrets", func(t *testing.T) { wantSecrets(c.with(t)) })
+	t.Run("role of payments", func(t *testing.T) { wantOwnRole(c.with(t)) })
 	t.Run("memory", func(t *testing.T) { wantMemory(c.with(t)) })
 
 	user, admin := demoUser(c)
@@ -156,6 +157,41 @@ func wantSecrets(c *checkout) {
 			if strings.Contains(known, value) {
 				c.Errorf("the engine shows a secret of %s to everybody who may inspect it: %s", r.Service, value)
 			}
+		}
+	}
+}
+
+// wantOwnRole does with PostgreSQL what payments can: from beside it, with its address.
+func wantOwnRole(c *checkout) {
+	payments := c.container("payments")
+	address, err := c.docker("exec", payments, "printenv", "DATABASE_URL")
+	c.must(err)
+	address = strings.TrimSpace(address)
+	query := func(address, statement string) error {
+		_, err := c.docker(
+			"run", "--rm", "--network", "container:"+payments, "--entrypoint", "psql", "stagecoach-standin/postgres", address, "-c", statement,
+		)
+		return err
+	}
+
+	if err := query(address, "SELECT id, telegram_id, username FROM users; SELECT * FROM payments"); err != nil {
+		c.Errorf("what payments need: %v", err)
+	}
+	temporals, _, _ := strings.Cut(address, "/stagecoach?")
+	for _, refused := range [][2]string{
+		{address, "SELECT * FROM users"},
+		{address, "SELECT * FROM tokens"},
+		{address, "SELECT * FROM sessions"},
+		{address, "SELECT * FROM sign_in_links"},
+		{address, "SELECT * FROM oauth_tokens"},
+		{address, "SELECT * FROM webhooks"},
+		{address, "SELECT * FROM jobs"},
+		{address, "DELETE FROM payments"},
+		{address, "SET ROLE stagecoach"},
+		{temporals + "/temporal", "SELECT * FROM executions"},
+	} {
+		if err := query(refused[0], refused[1]); err == nil || !strings.Contains(err.Error(), "permission denied") {
+			c.Errorf("payments: %s: %v", refused[1], err)
 		}
 	}
 }

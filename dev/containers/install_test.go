@@ -12,6 +12,7 @@ import (
 var filled = map[string]string{
 	"POSTGRES_PASSWORD":               "b0b1b2b3b4b5b6b7b8b9",
 	"DATABASE_PASSWORD":               "c0c1c2c3c4c5c6c7c8c9",
+	"WALLET_DATABASE_PASSWORD":        "f0f1f2f3f4f5f6f7f8f9",
 	"STAGECOACH_ENCRYPTION_KEY":       "bmlnaHQgbmlnaHQgbmlnaHQgbmlnaHQgbmlnaHQgbmk=",
 	"STAGECOACH_ADMIN_TOKEN":          "sc_the-administrator-of-this-night-alone",
 	"STAGECOACH_TELEGRAM_TOKEN":       "1000000:only-for-the-stand-in-and-its-tests",
@@ -105,7 +106,7 @@ func TestContainersInstall(t *testing.T) {
 // wantRefusals starts with the sample value of each secret in turn: a sentence names the variable.
 func wantRefusals(c *checkout) {
 	for variable, service := range map[string]string{
-		"POSTGRES_PASSWORD": "postgres", "DATABASE_PASSWORD": "postgres", "GRAFANA_PASSWORD": "grafana",
+		"POSTGRES_PASSWORD": "postgres", "DATABASE_PASSWORD": "postgres", "WALLET_DATABASE_PASSWORD": "postgres", "GRAFANA_PASSWORD": "grafana",
 		"STAGECOACH_ENCRYPTION_KEY": "worker", "STAGECOACH_TELEGRAM_TOKEN": "worker", "STAGECOACH_YANDEX_CLIENT_SECRET": "worker",
 		"STAGECOACH_YANDEX_REFRESH_TOKEN": "worker", "STAGECOACH_ADMIN_TOKEN": "api",
 	} {
@@ -125,11 +126,13 @@ func wantRefusals(c *checkout) {
 	}
 
 	// An empty one is refused by docker compose itself.
-	empty := without(filled)
-	empty["DATABASE_PASSWORD"] = ""
-	c.fill(empty)
-	if _, err := c.tryCompose("up", "-d"); err == nil || !strings.Contains(err.Error(), "DATABASE_PASSWORD") {
-		c.Errorf("up without DATABASE_PASSWORD: %v", err)
+	for _, variable := range []string{"DATABASE_PASSWORD", "WALLET_DATABASE_PASSWORD"} {
+		empty := without(filled)
+		empty[variable] = ""
+		c.fill(empty)
+		if _, err := c.tryCompose("up", "-d"); err == nil || !strings.Contains(err.Error(), " "+variable) {
+			c.Errorf("up without %s: %v", variable, err)
+		}
 	}
 }
 

@@ -41,8 +41,12 @@ func TestSampleValuesStopTheServices(t *testing.T) {
 
 	refused := map[string]bool{}
 	for name, service := range c.Services {
-		for words := service.Entrypoint; len(words) > 4 && words[1] == "/refuse-sample.sh"; words = words[4:] {
-			variable, source := words[2], strings.TrimPrefix(words[3], "/run/secrets/")
+		if len(service.Entrypoint) < 2 || service.Entrypoint[1] != "/refuse-sample.sh" {
+			continue
+		}
+		variables := service.Entrypoint[2:slices.Index(service.Entrypoint, "--")]
+		for _, variable := range variables {
+			source := strings.ToLower(variable)
 			given := slices.ContainsFunc(service.Secrets, func(s composedSecret) bool { return s.Source == source })
 			if !given || c.Secrets[source].Environment != variable {
 				t.Errorf("%s looks at %s for %s", name, source, variable)
@@ -57,26 +61,30 @@ func TestSampleValuesStopTheServices(t *testing.T) {
 		}
 	}
 
-	script, secret := filepath.Join(t.TempDir(), "refuse-sample.sh"), filepath.Join(t.TempDir(), "secret")
-	must(t, os.WriteFile(script, []byte(composeConfig(t, "refuse_sample")), 0o600))
+	dir := t.TempDir()
+	script, secret := filepath.Join(dir, "refuse-sample.sh"), filepath.Join(dir, "second_password")
+	must(t, os.WriteFile(script, []byte(strings.ReplaceAll(composeConfig(t, "refuse_sample"), "/run/secrets", dir)), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "first_password"), []byte("kept to ourselves"), 0o600))
 	for value, starts := range map[string]bool{"": false, "change-me-1": false, values["GRAFANA_PASSWORD"]: false, "kept to ourselves": true} {
 		must(t, os.WriteFile(secret, []byte(value), 0o600))
 		out, err := exec.CommandContext(
-			t.Context(), "sh", script, "A_PASSWORD", secret, "echo", "runs with", "its words",
+			t.Context(), "sh", script, "FIRST_PASSWORD", "SECOND_PASSWORD", "--", "echo", "runs with", "its words",
 		).CombinedOutput()
 		said := string(out)
-		if starts != (err == nil && said == "runs with its words\n") || !starts && !strings.HasPrefix(said, "A_PASSWORD is ") {
+		if starts != (err == nil && said == "runs with its words\n") || !starts && !strings.HasPrefix(said, "SECOND_PASSWORD is ") {
 			t.Errorf("with %q: %v, %s", value, err, said)
 		}
 	}
 }
 
-// TestPaymentsHoldNoOthersSecrets starts the process that holds the wallet's key with only this key and the settings
-// that every process needs.
+// TestPaymentsHoldNoOthersSecrets looks at what the process is given that holds the wallet's key: only this key, the settings
+// that every process needs, and a role of its own in PostgreSQL.
 func TestPaymentsHoldNoOthersSecrets(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.dev")
-	payments := readCompose(t, values).Services["payments"]
+	values["WALLET_DATABASE_PASSWORD"] = "of-the-wallet"
+	c := readCompose(t, values)
+	payments := c.Services["payments"]
 	want := []string{"fragment_cookies", "payload_keys", "ton_key", "toncenter_api_key"}
 
 	var got []string
@@ -87,6 +95,11 @@ func TestPaymentsHoldNoOthersSecrets(t *testing.T) {
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("payments holds %v, want %v", got, want)
+	}
+
+	role := c.Services["migrate"].Command[len(c.Services["migrate"].Command)-1]
+	if address := payments.Environment["DATABASE_URL"]; !strings.HasPrefix(address, "postgres://"+role+":of-the-wallet@") {
+		t.Errorf("payments has the database %s, want the role %s and a password of its own", address, role)
 	}
 
 	for name, file := range payments.Environment {

@@ -258,9 +258,11 @@ func composeDemo(t *testing.T) *containers {
 	d.values["OTEL_EXPORTER_OTLP_ENDPOINT"] = s.env["OTEL_EXPORTER_OTLP_ENDPOINT"]
 	d.composed = readCompose(t, d.values)
 
+	database := testdb.Bare(t)
+	role, asWallet := testdb.WalletRole(t, database) // as deploy/compose/create-database.sh does
 	d.others = []string{
-		"/demo.sh", "../../deploy/demo.sh", d.Services["migrate"].Environment["DATABASE_URL"], testdb.Bare(t),
-		"temporal:7233", s.temporal.Address,
+		"/demo.sh", "../../deploy/demo.sh", d.Services["migrate"].Environment["DATABASE_URL"], database,
+		d.Services["payments"].Environment["DATABASE_URL"], asWallet, "stagecoach_wallet", role, "temporal:7233", s.temporal.Address,
 	}
 
 	for _, place := range []string{
