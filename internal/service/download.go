@@ -43,7 +43,7 @@ type Downloads struct {
 	CancelPatience time.Duration
 	Grace          time.Duration // for a torrent that is missing
 	Indexers       Indexers      // nil: nothing can be searched for
-	// Searches counts the searches of each user. Copies of the service share it.
+	// Searches counts the searches of each user, for their limit. Copies of the service share it. nil: no limit.
 	Searches *allowance.Rates[int64]
 }
 
@@ -62,7 +62,7 @@ type DownloadAsk struct {
 	MediaType string // store.MediaText or store.MediaAudio
 	Source    string // where the link was found, up to MaxSource characters; empty: "magnet" or "torrent"
 	SourceURL string // a magnet link, or the http(s) address of a .torrent file
-	// Sources are those that are tried in this order when the first one, SourceURL, fails or stands still.
+	// Sources are tried in this order, each when the one before fails or stands still. The first one is SourceURL.
 	Sources []download.Source
 	Key     string // the same key of the same user returns the same job; empty: each request is a new one
 }

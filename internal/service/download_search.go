@@ -23,9 +23,6 @@ type Indexers interface {
 // searchRate is how often a user may search: each search is a request to every indexer, which ban who asks too often.
 var searchRate = allowance.Rate{PerSecond: 0.5, Burst: 10}
 
-// MaxSources is how many sources a download may have besides its first one.
-const MaxSources = 10
-
 // Search searches for releases of a medium by words. An indexer that fails is named beside the results of the others.
 // PROVIDER_UNAVAILABLE: there is no indexer, or no qBittorrent. RATE_LIMITED: the user has searched too often.
 func (c *Downloads) Search(ctx context.Context, user account.User, words, mediaType string) (torznab.Found, error) {
@@ -41,17 +38,28 @@ func (c *Downloads) Search(ctx context.Context, user account.User, words, mediaT
 		return torznab.Found{}, fault.New(fault.ProviderUnavailable, "the search for releases is switched off here")
 	}
 
-	if wait := c.Searches.Take(*cmp.Or(user.OwnerID, &user.ID), searchRate); wait > 0 {
-		return torznab.Found{}, fault.New(fault.RateLimited, "too many searches: slow down").
-			With("limit", allowance.LimitSearches).After(wait)
+	if err := c.countSearch(user); err != nil {
+		return torznab.Found{}, err
 	}
 	return c.Indexers.Search(ctx, words, mediaType), nil
 }
 
+// countSearch counts a search of a user, or refuses it. Agents share the limit of their owner.
+func (c *Downloads) countSearch(user account.User) error {
+	if c.Searches == nil {
+		return nil
+	}
+	wait := c.Searches.Take(*cmp.Or(user.OwnerID, &user.ID), searchRate)
+	if wait == 0 {
+		return nil
+	}
+	return fault.New(fault.RateLimited, "too many searches: slow down").With("limit", allowance.LimitSearches).After(wait)
+}
+
 // SourcesFrom gives the sources of a download that begins with one of the releases that were found: the release, and as
-// many of the following ones as a download may have.
+// many of the following ones as a download may have sources.
 func SourcesFrom(found []torznab.Release) []download.Source {
-	found = found[:min(len(found), MaxSources+1)]
+	found = found[:min(len(found), download.MaxSources)]
 	sources := make([]download.Source, len(found))
 	for i, r := range found {
 		sources[i] = download.Source{
