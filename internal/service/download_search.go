@@ -56,10 +56,8 @@ func (c *Downloads) countSearch(user account.User) error {
 	return fault.New(fault.RateLimited, "too many searches: slow down").With("limit", allowance.LimitSearches).After(wait)
 }
 
-// SourcesFrom gives the sources of a download that begins with one of the releases that were found: the release, and as
-// many of the following ones as a download may have sources.
+// SourcesFrom gives releases that were found as sources of a download.
 func SourcesFrom(found []torznab.Release) []download.Source {
-	found = found[:min(len(found), download.MaxSources)]
 	sources := make([]download.Source, len(found))
 	for i, r := range found {
 		sources[i] = download.Source{
