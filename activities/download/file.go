@@ -1,9 +1,12 @@
 package download
 
 import (
+	"bytes"
 	"context"
+	"errors"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/fetch"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/download"
@@ -40,7 +43,7 @@ func (d *Activities) FetchTorrent(ctx context.Context, jobID int64) (record life
 	return recordOf(job), nil
 }
 
-// file returns a job's .torrent file, which is fetched once.
+// file returns a job's .torrent file, which is fetched once, or the magnet link that its address leads to.
 func (d *Activities) file(ctx context.Context, job download.Download) (file []byte, identity torrent.Identity, err error) {
 	err = core.RetryWhileUnavailable(ctx, func() (err error) {
 		file, err = d.Store.File(ctx, job.ID)
@@ -50,14 +53,18 @@ func (d *Activities) file(ctx context.Context, job download.Download) (file []by
 		return nil, identity, err
 	}
 	if file != nil {
-		identity, err = torrent.Identify(file)
+		identity, err = identify(file)
 		return file, identity, err
 	}
 
-	if file, err = d.Fetcher.Fetch(ctx, job.SourceURL); err != nil {
+	file, err = d.Fetcher.Fetch(ctx, job.SourceURL)
+	if magnet, leads := errors.AsType[fetch.ToMagnet](err); leads {
+		file, err = []byte(magnet.Link), nil
+	}
+	if err != nil {
 		return nil, identity, err
 	}
-	if identity, err = torrent.Identify(file); err != nil {
+	if identity, err = identify(file); err != nil {
 		return nil, identity, err
 	}
 
@@ -65,6 +72,21 @@ func (d *Activities) file(ctx context.Context, job download.Download) (file []by
 		return d.Store.SaveFile(ctx, job.ID, file, identity.V1, identity.V2)
 	})
 }
+
+// identify reads a .torrent file or a magnet link.
+func identify(file []byte) (torrent.Identity, error) {
+	if !isMagnet(file) {
+		return torrent.Identify(file)
+	}
+	source, err := torrent.ParseSource(string(file))
+	if err != nil {
+		return torrent.Identity{}, fault.New(fault.SourceNotTorrent, "the address leads to a magnet link that names no torrent")
+	}
+	return source.Identity, nil
+}
+
+// isMagnet says whether a file is a magnet link instead: a .torrent file begins with a d.
+func isMagnet(file []byte) bool { return bytes.HasPrefix(file, []byte("magnet:")) }
 
 // notFetched records why a job has no file, and returns an error that says whether Temporal tries again.
 func (d *Activities) notFetched(ctx context.Context, job download.Download, err error) error {

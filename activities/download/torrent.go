@@ -101,7 +101,12 @@ func (d *Activities) torrent(
 		return wanted, source.Identity, nil
 	}
 
-	wanted.File, identity, err = d.file(ctx, job)
+	file, identity, err := d.file(ctx, job)
+	if isMagnet(file) {
+		wanted.Magnet = string(file)
+	} else {
+		wanted.File = file
+	}
 	return wanted, identity, err
 }
 

@@ -36,7 +36,7 @@ func (o things) asks() map[string][]string {
 		"files": {""}, "status": {""}, "confirm": {o.code}, "cancel": {number64(o.job)},
 		"claim":    {number64(o.task) + " I will"},
 		"task":     {"", number64(o.task), "new " + number64(o.task)},
-		"download": {fmt.Sprintf("%d %s&dn=boris", o.book, magnet)}, "books": {"", "wheels"}, "book": {number64(o.book)},
+		"download": {fmt.Sprintf("%d %s&dn=boris", o.book, magnet)}, "books": {"", "wheels"}, "find": {"wheels"}, "book": {number64(o.book)},
 		"tx": {"", o.hash}, "retry": {o.hash}, "approve": {"", number64(o.user)}, "block": {number64(o.user)},
 	}
 }
@@ -51,6 +51,7 @@ func (o things) presses() map[string][]string {
 	return map[string][]string{
 		"xt": {o.hash}, "xr": {o.hash}, "xy": {o.hash + ":1"}, "xv": {o.hash + ":1"},
 		"dl": {"0"}, "dx": {number64(o.download)}, "dr": {number64(o.download)}, "dm": {number64(o.book) + ":text"},
+		"fr": {"x:0", ""}, "fm": {"text", ""}, "fb": {number64(o.book) + ":text"},
 		"bk": {number64(o.book)}, "bp": {"0", ""}, "bn": {""},
 		"f": {"0:0"}, "u": {"0"}, "i": {number64(o.file) + ":0"}, "s": {""}, "r": {"0"},
 		"d": {number64(o.file) + ":nonce:0"}, "j": {"0"}, "c": {number64(o.job)},

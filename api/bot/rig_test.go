@@ -22,6 +22,7 @@ import (
 	"stagecoach/api/parts"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/torznabsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/wire"
 	"stagecoach/internal/lifecycle"
@@ -30,6 +31,7 @@ import (
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/telegram"
+	"stagecoach/internal/torznab"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -51,6 +53,8 @@ type rig struct {
 	temporal *mocks.Client
 	catalog  *testCatalog
 	services service.Services
+	prowlarr *torznabsim.Server
+	indexers *torznab.Client
 	options  Options
 	log      *logBuffer
 	updates  int         // that a test has handed to a bot itself
@@ -97,6 +101,7 @@ func newRig(t *testing.T) *rig {
 	).Return((&transactionWorkflows{store: w.store}).update).Maybe()
 	w.temporal.On("UpdateWorkflow", mock.Anything, mock.Anything).Return((&taskWorkflows{store: w.store}).update).Maybe()
 	w.catalog = &testCatalog{store: w.store}
+	w.startProwlarr()
 	w.services = w.newServices()
 	w.options = Options{
 		AdminIDs: []int64{boss}, ActivateAtOnce: true, EditEvery: 300 * time.Millisecond, PollTimeout: time.Second,
@@ -114,7 +119,7 @@ func (w *rig) newServices() service.Services {
 			Limits: service.DeliveryLimits{TTL: time.Hour, JobTimeout: time.Minute},
 		},
 		Tasks:     &service.Tasks{Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second},
-		Downloads: &service.Downloads{Temporal: w.temporal, Store: w.store, Log: log},
+		Downloads: &service.Downloads{Temporal: w.temporal, Store: w.store, Log: log, Indexers: w.indexers},
 		Transactions: &service.Transactions{
 			Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second, StuckAfter: time.Hour, Most: 1_000_000,
 			Reserve: 20_000_000,

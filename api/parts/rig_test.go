@@ -149,7 +149,7 @@ func (r *rig) serve(s *store.Store) (address string) {
 			Temporal: temporal, Store: s, Log: log, LeastDeadline: time.Second, LeastRelease: time.Minute,
 			Patience: time.Second,
 		},
-		Downloads: &service.Downloads{Temporal: temporal, Store: s, Log: log, Grace: time.Minute},
+		Downloads: &service.Downloads{Temporal: temporal, Store: s, Log: log, Grace: time.Minute, Indexers: indexers{}},
 		Transactions: &service.Transactions{
 			Temporal: temporal, Store: s, Log: log, StuckAfter: time.Hour, Most: 1_000_000, Slippage: 100,
 			Price:    func(context.Context, int64) (int64, error) { return 460_900_000, nil },

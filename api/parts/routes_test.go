@@ -130,7 +130,7 @@ func (v *visitor) look() tour {
 }
 
 var (
-	linked   = regexp.MustCompile(`href="([^"]*)"`)
+	linked   = regexp.MustCompile(`(?:href|method="get" action)="([^"]*)"`)
 	formed   = regexp.MustCompile(`(?s)<form([^>]*)>(.*?)</form>`)
 	field    = regexp.MustCompile(`(?s)<(input|button|select|textarea)([^>]*)>`)
 	option   = regexp.MustCompile(`(?s)<option([^>]*)>`)

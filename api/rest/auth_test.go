@@ -67,6 +67,7 @@ func endpoints() []endpoint {
 		{id: "list-books", method: "GET", target: "/v1/books"},
 		{id: "get-book", method: "GET", target: "/v1/books/1", subject: "book/1"},
 		{id: "mark-medium", method: "POST", target: "/v1/books/1/media/text/mark", body: map[string]any{"status": "missing"}, admin: true, subject: "book/1"},
+		{id: "find-releases", method: "GET", target: "/v1/releases?q=wheels&media_type=text"},
 		{id: "create-download", method: "POST", target: "/v1/downloads", body: map[string]any{"book_id": "1", "media_type": "text", "source_url": magnet}},
 		{id: "list-downloads", method: "GET", target: "/v1/downloads"},
 		{id: "get-download", method: "GET", target: "/v1/downloads/1", subject: "download/1"},

@@ -112,6 +112,7 @@ func usual() map[string]map[string]any {
 		"task_claim":     {"task_id": "1", "comment": "me"},
 		"task_heartbeat": {"task_id": "1", "fencing_token": 1},
 		"task_update":    {"task_id": "1", "action": "comment", "comment": "so"},
+		"releases_find":  {"words": "wheels", "media_type": "text"},
 		"books_find":     {}, "download": {"book_id": "1", "media_type": "text", "source_url": "magnet:?xt=urn:btih:" + strings.Repeat("b", 40)},
 		"stars_quote": {}, "transactions_find": {}, "transaction_get": {"hash": hash}, "ledger": {},
 	}
@@ -121,7 +122,7 @@ func usual() map[string]map[string]any {
 // are for every token.
 var opened = map[account.Scope][2][]string{
 	account.ScopeRead: {
-		{"events_wait", "tasks_find", "task_get", "books_find", "stars_quote"}, {"transactions_find", "transaction_get"},
+		{"events_wait", "tasks_find", "task_get", "books_find", "releases_find", "stars_quote"}, {"transactions_find", "transaction_get"},
 	},
 	account.ScopeFiles:      {{"files_find"}, nil},
 	lifecycle.DeliveryScope: {{"deliver", "cancel"}, nil},

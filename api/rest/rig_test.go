@@ -55,14 +55,16 @@ type rig struct {
 	disk     *disk
 	torrents *torrentsStub
 	tasks    *service.Tasks
-	waiting  *atomic.Int64 // callers who wait for the next task
-	chain    *chainStub
-	measures *metrics.Metrics
-	api      http.Handler
-	url      string
-	log      *logs
-	stop     func()
-	schemas  object // of the document, after schema has read it
+
+	downloads *service.Downloads
+	waiting   *atomic.Int64 // callers who wait for the next task
+	chain     *chainStub
+	measures  *metrics.Metrics
+	api       http.Handler
+	url       string
+	log       *logs
+	stop      func()
+	schemas   object // of the document, after schema has read it
 
 	admin, ada, bob account.User
 	adminToken, adaToken, bobToken,
@@ -101,6 +103,10 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 		LeastDeadline: time.Second, LeastRelease: time.Minute,
 		Line: waiting.NewLine(2, func(n int) { w.waiting.Store(int64(n)) }),
 	}
+	w.downloads = &service.Downloads{
+		Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute,
+		Indexers: indexersStub{},
+	}
 	events := events.NewFeed(feed.Options{
 		Events: s.Notices, Tokens: s.Accounts, Webhooks: s.Webhooks,
 		PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set, OnEvents: w.tasks.Line.Hear,
@@ -120,10 +126,8 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
 			OnEnqueued: func(source string) { m.Delivery().JobsEnqueued.WithLabelValues(source).Inc() },
 		},
-		Tasks: w.tasks,
-		Downloads: &service.Downloads{
-			Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute,
-		},
+		Tasks:     w.tasks,
+		Downloads: w.downloads,
 		Transactions: &service.Transactions{
 			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
 			Balance: w.chain.balance, StuckAfter: time.Hour, Most: 1_000_000, Reserve: 20_000_000, Slippage: 100,

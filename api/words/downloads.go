@@ -44,6 +44,10 @@ var (
 		"Download #%d is in progress from another link. Cancel it to use this one.",
 		"Загрузка №%d уже идёт, по другой ссылке. Отмените её, чтобы взять эту.",
 	}
+	SearchOff     = Text{"Nothing can be searched for here: no indexer is set up.", "Поиск здесь не настроен: нет индексаторов."}
+	IndexerFailed = Text{"%s gave no results", "%s ничего не нашёл"}
+	NoReleases    = Text{"Nothing was found. Try other words.", "Ничего не нашлось. Попробуйте другие слова."}
+
 	WaitsForPeers  = Text{"🔎 Looking for somebody who shares it", "🔎 Ищу, кто раздаёт"}
 	DownloadSpeed  = Text{"%s a second", "%s в секунду"}
 	NoSpeed        = Text{"No data at the moment", "Сейчас данные не поступают"}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/sim/torznabsim"
 	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/dev/stack"
 	"stagecoach/starter/terminal"
@@ -23,7 +25,8 @@ import (
 // newStandIn makes the commands with which the containers of the demonstration run the stand-ins.
 func newStandIn() *cobra.Command {
 	return terminal.Group(&cobra.Command{Use: "standin", Short: "Run the stand-in for one outside system alone, until Ctrl-C"},
-		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newFragmentStandIn(), newOIDCStandIn())
+		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newFragmentStandIn(), newOIDCStandIn(),
+		newTorznabStandIn())
 }
 
 func newTelegramStandIn() *cobra.Command {
@@ -74,6 +77,16 @@ func newOIDCStandIn() *cobra.Command {
 		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
 	cmd.Flags().StringVar(&o.BrowserURL, "browser-url", "", "where browsers reach it (default: as the service does)")
 	return cmd
+}
+
+func newTorznabStandIn() *cobra.Command {
+	o := torznabsim.Options{Key: "only-for-the-stand-in"}   // that of .env.dev
+	magnet := func(hash string) *torrentsim.SeededTorrent { // the stand-in for qBittorrent completes any
+		return &torrentsim.SeededTorrent{Size: 16 << 20, InfohashV1: hash}
+	}
+	o.Releases = stack.Releases(magnet(strings.Repeat("de", 20)), magnet(strings.Repeat("5e", 20)))
+	return standInCommand("torznab", "Stands in for Prowlarr, which searches for releases", "127.0.0.1:8089", nil, "",
+		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
 }
 
 // standInCommand makes the command of a stand-in, which open opens once the flags are read; dir is nil for one that keeps

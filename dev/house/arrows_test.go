@@ -16,7 +16,7 @@ var floors = [][]string{
 	{"internal/fault", "internal/money", "internal/metrics", "internal/codec", "internal/devinfo", "starter/terminal"},
 	{"internal/lifecycle", "internal/outbound", "internal/ton", "internal/torrent", "internal/fetch"},
 	{"internal/stars", "internal/webhook"},
-	{"internal/store", "internal/config", "internal/temporalio", "api/shape", "internal/telegram", "internal/oidc", "internal/yandex", "internal/qbittorrent", "internal/toncenter", "internal/fragment"},
+	{"internal/store", "internal/config", "internal/temporalio", "api/shape", "internal/telegram", "internal/oidc", "internal/yandex", "internal/qbittorrent", "internal/torznab", "internal/toncenter", "internal/fragment"},
 	{"internal/receipt", "internal/service/waiting", "internal/allowance"},
 	{"internal/service", "internal/service/webhooks", "internal/catalog", "internal/feed", "api/client", "api/words"},
 	{"internal/operations/cleanup", "internal/operations/counts", "internal/operations/doctor", "internal/operations/liveness", "internal/operations/reconcile", "internal/operations/status", "activities", "api/rest/server"},

@@ -39,7 +39,7 @@ func TestKeyboardAlone(t *testing.T) {
 	b.keys("A. Cartwright" + kb.Enter)
 	b.tabTo("#source_url")
 	b.keys(seed(t, torrentsim.TorrentSpec{Name: "keys.epub", Size: 1 << 20}))
-	b.tabTo(`button[value="audio"]`)
+	b.tabTo(`form[method="post"] button[value="audio"]`)
 	b.keys(" ")
 	b.shows("Completed")
 

@@ -52,7 +52,7 @@ func (b *browser) addBook(title string) {
 func (b *browser) askFor(address, medium string) {
 	b.Helper()
 	b.fill("#source_url", address)
-	b.press(`button[value="` + medium + `"]`)
+	b.press(`form[method="post"] button[value="` + medium + `"]`)
 	b.shows("History")
 }
 
@@ -117,7 +117,7 @@ func TestLibraryWithoutScripts(t *testing.T) {
 	book := evaluate[string](b, `location.pathname`)
 
 	b.fill("#source_url", "wheels")
-	b.press(`button[value="text"]`)
+	b.press(`form[method="post"] button[value="text"]`)
 	b.shows("VALIDATION_ERROR")
 	if typed := evaluate[string](b, `document.querySelector("#source_url").value`); typed != "wheels" {
 		t.Errorf("the refused form has %q", typed)
@@ -163,7 +163,7 @@ func TestLibraryRefusedForm(t *testing.T) {
 	b.addBook("Of patience")
 	book := strings.TrimPrefix(evaluate[string](b, `location.pathname`), "/books/")
 	b.fill("#source_url", "wheels")
-	b.press(`button[value="audio"]`)
+	b.press(`form[method="post"] button[value="audio"]`)
 	b.shows("VALIDATION_ERROR")
 	b.wantStatus(http.StatusUnprocessableEntity)
 	b.shows("live")

@@ -42,7 +42,7 @@ func TestPlayedInRussian(t *testing.T) {
 	b.follows(`a[href="/books/new"]`)
 	b.types("#title", "О дорогах"+kb.Enter)
 	b.types("#source_url", seed(t, torrentsim.TorrentSpec{Name: "roads.epub", Size: 1 << 20}))
-	b.follows(`button[value="text"]`)
+	b.follows(`form[method="post"] button[value="text"]`)
 	b.shows("Завершена")
 
 	b.follows(`nav a[href="/stars"]`)

@@ -19,6 +19,7 @@ import (
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/sim/torznabsim"
 	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/internal/config"
 	"stagecoach/internal/devinfo"
@@ -47,6 +48,7 @@ type Ground struct {
 	Fragment    *tonsim.Fragment
 	OIDC        *oidcsim.Server
 	WebSeed     *torrentsim.WebSeed
+	Torznab     *torznabsim.Server
 
 	settings map[string]string
 	port     func(kind string) *int // preferred port of a stand-in, replaced by the actual one; nil: any free one
@@ -279,6 +281,8 @@ func (g *Ground) keep(standIn StandIn) {
 		g.Fragment = s
 	case *oidcsim.Server:
 		g.OIDC = s
+	case *torznabsim.Server:
+		g.Torznab = s
 	}
 }
 

@@ -42,13 +42,14 @@ type portsKept struct {
 	Fragment    int `json:"fragment"`
 	OIDC        int `json:"oidc"`
 	WebSeed     int `json:"web_seed"`
+	Torznab     int `json:"torznab"`
 }
 
 // of returns the port of a stand-in.
 func (p *portsKept) of(kind string) *int {
 	return map[string]*int{
 		kindTelegram: &p.Telegram, kindYandex: &p.Yandex, kindQBittorrent: &p.QBittorrent, kindWebSeed: &p.WebSeed,
-		kindTonCenter: &p.TonCenter, kindFragment: &p.Fragment, kindOIDC: &p.OIDC,
+		kindTonCenter: &p.TonCenter, kindFragment: &p.Fragment, kindOIDC: &p.OIDC, kindTorznab: &p.Torznab,
 	}[kind]
 }
 
@@ -88,7 +89,7 @@ func newKept() kept {
 		// The usual ports, so that tools find their server without configuration.
 		Ports: portsKept{
 			API: 8080, API2: 8088, Metrics: 9092, Temporal: 7233, WebUI: 8233, Postgres: 15432, Telegram: 8081, Yandex: 8082,
-			QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086, OIDC: 8087,
+			QBittorrent: 8083, WebSeed: 8084, TonCenter: 8085, Fragment: 8086, OIDC: 8087, Torznab: 8089,
 		},
 	}
 }

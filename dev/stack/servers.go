@@ -19,6 +19,7 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/oidcsim"
 	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/sim/torznabsim"
 	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/starter/terminal"
 )
@@ -163,6 +164,10 @@ func (s *Stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 		return err
 	}
 	if err := s.startTorrentStandIn(); err != nil {
+		return err
+	}
+	err = s.StartTorznab(torznabsim.Options{Key: torznabKey, Releases: Releases(s.Torrents.Demo, s.Torrents.Spare)})
+	if err != nil {
 		return err
 	}
 

@@ -12,6 +12,7 @@ import (
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/sim/torznabsim"
 	"stagecoach/dev/sim/yandexsim"
 )
 
@@ -29,10 +30,11 @@ const (
 	kindFragment    = "fragment"
 	kindOIDC        = "oidc"
 	kindWebSeed     = "web-seed"
+	kindTorznab     = "torznab"
 )
 
 // NewStandIn makes the stand-in of the options: telegramsim.Options, yandexsim.Options, torrentsim.QBittorrentOptions,
-// tonsim.TonCenterOptions, tonsim.FragmentOptions or oidcsim.Options.
+// tonsim.TonCenterOptions, tonsim.FragmentOptions, oidcsim.Options or torznabsim.Options.
 func NewStandIn(options any) (StandIn, error) {
 	switch o := options.(type) {
 	case telegramsim.Options:
@@ -47,6 +49,8 @@ func NewStandIn(options any) (StandIn, error) {
 		return tonsim.NewFragment(o)
 	case oidcsim.Options:
 		return oidcsim.New(o)
+	case torznabsim.Options:
+		return torznabsim.New(o)
 	}
 
 	return nil, fmt.Errorf("no stand-in has options like %T", options)
@@ -67,6 +71,8 @@ func DecodeStandIn(kind string, options []byte) (StandIn, error) {
 		return decodeStandIn[tonsim.FragmentOptions](options)
 	case kindOIDC:
 		return decodeStandIn[oidcsim.Options](options)
+	case kindTorznab:
+		return decodeStandIn[torznabsim.Options](options)
 	}
 
 	return nil, fmt.Errorf("there is no stand-in %q", kind)

@@ -30,6 +30,7 @@ type torrents struct {
 	missing error  // why there is no real one
 
 	Demo     *torrentsim.SeededTorrent
+	Spare    *torrentsim.SeededTorrent
 	Slow     []*torrentsim.SeededTorrent // for the scene that goes on after the demo
 	SlowTime time.Duration               // how long each of them takes
 }
@@ -79,7 +80,7 @@ func (s *Stack) startTorrentStandIn() error {
 // once and retries a web seed that does not answer only after a long time.
 func (s *Stack) addTorrents() (err error) {
 	s.WebSeed.SetSpeed(seedSpeed)
-	if _, err = s.WebSeed.Add(torrentsim.TorrentSpec{Name: spareTorrent, Size: torrentSize}); err != nil {
+	if s.Torrents.Spare, err = s.WebSeed.Add(torrentsim.TorrentSpec{Name: spareTorrent, Size: torrentSize}); err != nil {
 		return err
 	}
 

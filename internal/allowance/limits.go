@@ -13,6 +13,7 @@ const (
 	LimitNewcomers   = "newcomers"
 	LimitReceipts    = "receipts"
 	LimitInvitations = "invitations" // people whom a user asks to join workspaces
+	LimitSearches    = "searches"    // of a user for releases
 	LimitStreams     = "streams"
 	LimitAllStreams  = "all_streams" // of a process
 	LimitBodies      = "bodies"      // that a process holds
@@ -22,7 +23,7 @@ const (
 
 // Limits are these names.
 var Limits = []string{
-	LimitRequests, LimitWrongTokens, LimitNewcomers, LimitReceipts, LimitInvitations, LimitStreams, LimitAllStreams,
+	LimitRequests, LimitWrongTokens, LimitNewcomers, LimitReceipts, LimitInvitations, LimitSearches, LimitStreams, LimitAllStreams,
 	LimitBodies, LimitConnections, LimitChatLine,
 }
 

@@ -63,7 +63,8 @@ func (a *Connections) apiChecks() []doctor.Check {
 	if a.Config.API.Bot {
 		bot = doctor.OfTelegram(a.Telegram, a.Config.Telegram.APIURL, true)
 	}
-	return []doctor.Check{bot, a.storageCheck(), doctor.OnceThereIsAWallet(a.Store.Transactions, a.chainCheck())}
+	checks := []doctor.Check{bot, a.storageCheck(), doctor.OnceThereIsAWallet(a.Store.Transactions, a.chainCheck())}
+	return append(checks, a.indexerChecks()...)
 }
 
 // workerChecks are what a worker needs for the task queues that it serves.

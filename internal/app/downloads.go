@@ -3,11 +3,14 @@ package app
 import (
 	"time"
 
+	"stagecoach/internal/allowance"
+	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/operations"
+	"stagecoach/internal/torznab"
 )
 
 // The categories of torrents that are the service's: the active ones, and those whose downloads have ended, which keep
@@ -26,7 +29,7 @@ func (a *Connections) Downloads() *service.Downloads {
 	startAtZero(counted.Ended, lifecycle.Download.Ended()...)
 	return &service.Downloads{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Off: a.Config.QBittorrent.URL == "", Payloads: a.Payloads,
-		Grace: a.Config.Download.Grace,
+		Grace: a.Config.Download.Grace, Indexers: a.indexers(), Searches: &allowance.Rates[int64]{},
 		// Long enough to learn that qBittorrent does not answer; less than a request over HTTP may take.
 		CancelPatience: torrentTimeout + 2*time.Second,
 		OnEnded:        func(state lifecycle.DownloadState) { counted.Ended.WithLabelValues(string(state)).Inc() },
@@ -42,6 +45,32 @@ func (a *Connections) Torrents() *qbittorrent.Client {
 		ActiveCategory: activeCategory, DoneCategory: doneCategory,
 		Observer: a.Observer(operations.QBittorrent, a.Metrics.Download().Latency),
 	})
+}
+
+// indexers makes the client that searches for releases; nil: there is no indexer.
+func (a *Connections) indexers() service.Indexers {
+	if len(a.Config.Torznab.URLs) == 0 {
+		return nil
+	}
+	return torznab.New(torznab.Options{Indexers: Indexers(a.Config.Torznab)})
+}
+
+// Indexers are the addresses of the settings, each with its key.
+func Indexers(c config.Torznab) []torznab.Indexer {
+	all := make([]torznab.Indexer, len(c.URLs))
+	for i, url := range c.URLs {
+		all[i] = torznab.Indexer{URL: url, Key: c.Keys[i]}
+	}
+	return all
+}
+
+// indexerChecks are what a process needs that searches for releases, or fetches the files of indexers.
+func (a *Connections) indexerChecks() (checks []doctor.Check) {
+	client := torznab.New(torznab.Options{Indexers: Indexers(a.Config.Torznab)})
+	for _, indexer := range Indexers(a.Config.Torznab) {
+		checks = append(checks, doctor.OfIndexer(client, indexer))
+	}
+	return checks
 }
 
 // pollGap is how old qBittorrent's last answer may grow; 0: downloads are off.
@@ -62,6 +91,7 @@ func (a *Connections) torrentChecks() ([]doctor.Check, error) {
 		off := doctor.Off(operations.QBittorrent, "STAGECOACH_QBITTORRENT_URL is empty", doctor.AboutDownloads)
 		return []doctor.Check{off}, nil
 	default:
-		return []doctor.Check{doctor.OfQBittorrent(a.Torrents(), c.Password+c.APIKey != "")}, nil
+		own := doctor.OfQBittorrent(a.Torrents(), c.Password+c.APIKey != "")
+		return append([]doctor.Check{own}, a.indexerChecks()...), nil
 	}
 }

@@ -38,6 +38,7 @@ type Config struct {
 	Delivery     Delivery
 	QBittorrent  QBittorrent
 	Download     Download
+	Torznab      Torznab
 	TON          TON
 	Fragment     Fragment
 	Transactions Transactions
@@ -184,7 +185,7 @@ func LoadFor(program Program, lookup func(string) (string, bool)) (Config, error
 	}
 
 	for _, setting := range settings {
-		if setting.guarded != nil && !c.mayCarrySecrets(*setting.guarded) {
+		if slices.ContainsFunc(setting.carriers(), func(address string) bool { return !c.mayCarrySecrets(address) }) {
 			problems = append(problems, fmt.Errorf(
 				"%s: must be an https URL, unless its host is this machine or is named in STAGECOACH_PLAINTEXT_HOSTS",
 				setting.Name,
@@ -192,7 +193,7 @@ func LoadFor(program Program, lookup func(string) (string, bool)) (Config, error
 		}
 	}
 
-	for _, err := range []error{c.Transactions.checkReviews(), c.API.OIDC.check()} {
+	for _, err := range []error{c.Transactions.checkReviews(), c.API.OIDC.check(), c.Torznab.check()} {
 		if err != nil {
 			problems = append(problems, err)
 		}
@@ -220,13 +221,24 @@ func (s Setting) load(lookup func(string) (string, bool), demo bool) error {
 	}
 	if err := s.set(value); err != nil {
 		shown := fmt.Sprintf("%q: ", value)
-		if s.Secret {
+		if s.Secret || s.carries != nil { // a person may have put a key into the address
 			shown = ""
 		}
 		return fmt.Errorf("%s: %s%w", s.Name, shown, err)
 	}
 
 	return nil
+}
+
+// carriers are the URLs of a setting that secrets travel to.
+func (s Setting) carriers() (all []string) {
+	if s.carries != nil {
+		all = s.carries()
+	}
+	if s.guarded != nil {
+		all = append(all, *s.guarded)
+	}
+	return all
 }
 
 // mayCarrySecrets reports whether a key may be sent to an address: the connection is encrypted or local, or the

@@ -36,6 +36,8 @@ func (c *Config) downloadSettings() []Setting {
 		only(withTorrents, secret(&c.QBittorrent.Password, "STAGECOACH_QBITTORRENT_PASSWORD", "qBittorrent's password")),
 		only(withTorrents, secret(&c.QBittorrent.APIKey, "STAGECOACH_QBITTORRENT_API_KEY", "an API key of qBittorrent 5.2 or newer, instead of user and password")),
 		text(&c.QBittorrent.SavePath, "STAGECOACH_QBITTORRENT_SAVE_PATH", "", "folder in qBittorrent's file system in which each download gets a folder; empty: qBittorrent's default folder"),
+		torznabURLs(&c.Torznab.URLs),
+		torznabKeys(&c.Torznab.Keys),
 		duration(&c.Download.PollInterval, "STAGECOACH_DOWNLOAD_POLL_INTERVAL", "15s", 100*time.Millisecond, 5*time.Minute, "time between two polls of qBittorrent: one request for all downloads"),
 		duration(&c.Download.Grace, "STAGECOACH_DOWNLOAD_GRACE", "60s", time.Second, day, "how long a torrent may be missing, not counting outages of qBittorrent"),
 		integer(&c.Download.MinFree, "STAGECOACH_DOWNLOAD_MIN_FREE", "0", 0, 1<<50, "new downloads wait while fewer bytes are free in qBittorrent's default folder; 0: no limit"),

@@ -17,8 +17,9 @@ type Setting struct {
 	Required bool
 	Only     []Program // the programs that read it; empty: all do
 	set      func(string) error
-	guarded  *string // a URL that secrets, or answers about money, travel to: https, unless the host may be spoken to in plain text
-	file     *string // keeps the path of <Name>_FILE, for a reader that checks the file's rights
+	guarded  *string         // a URL that secrets, or answers about money, travel to: https, unless the host may be spoken to in plain text
+	carries  func() []string // more such URLs, of a list; nil: none
+	file     *string         // keeps the path of <Name>_FILE, for a reader that checks the file's rights
 }
 
 const (

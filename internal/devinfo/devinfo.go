@@ -38,6 +38,7 @@ type StandIns struct {
 	TonCenter   string `json:"toncenter"`
 	Fragment    string `json:"fragment"`
 	OIDC        string `json:"oidc"`
+	Torznab     string `json:"torznab"`
 }
 
 func Read(state string) (info Info, err error) {

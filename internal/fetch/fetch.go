@@ -27,6 +27,10 @@ type Options struct {
 	MaxSize      int64         // bytes; default 10 MiB
 	Timeout      time.Duration // for all of it; default 30 s
 	AllowPrivate bool          // also addresses outside of the Internet
+	// Complete completes an address at a server of the operator's, and returns its origin, such as http://prowlarr:9696:
+	// this server alone may be outside of the Internet, for this address. origin empty: it is no such address. nil: there
+	// is no such server.
+	Complete func(address string) (full, origin string)
 }
 
 // Fetcher downloads files. It is safe for concurrent use.
@@ -40,6 +44,12 @@ const maxRedirects = 5
 
 // ErrForbidden is the error of a connection to an address that is not on the Internet.
 var ErrForbidden = errors.New("this address is not on the Internet")
+
+// ToMagnet is the error of an address that leads to a magnet link instead of a file.
+type ToMagnet struct{ Link string }
+
+// Error does not tell the link.
+func (ToMagnet) Error() string { return "the address leads to a magnet link" }
 
 // Reasons why a redirect is not followed.
 var (
@@ -83,6 +93,7 @@ func newFetcher(o Options, allowed func(netip.Addr) bool) *Fetcher {
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	transport := guarded(o.Timeout, allowed)
 	transport.DisableKeepAlives = true
+	transport.DialContext = orOwn(transport.DialContext, o.Timeout)
 
 	return &Fetcher{o: o, lookup: net.DefaultResolver.LookupNetIP, http: &http.Client{
 		Transport: transport,
@@ -91,6 +102,8 @@ func newFetcher(o Options, allowed func(netip.Addr) bool) *Fetcher {
 			switch {
 			case len(via) > maxRedirects:
 				return errRedirects
+			case r.URL.Scheme == "magnet":
+				return ToMagnet{r.URL.String()}
 			case r.URL.Scheme != "http" && r.URL.Scheme != "https":
 				return errScheme
 			default:
@@ -100,10 +113,15 @@ func newFetcher(o Options, allowed func(netip.Addr) bool) *Fetcher {
 	}}
 }
 
-// Fetch downloads the file at an http or https address.
+// Fetch downloads the file at an http or https address. The error is a ToMagnet when the address leads to a magnet link.
 func (f *Fetcher) Fetch(ctx context.Context, address string) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, f.o.Timeout)
 	defer cancel()
+
+	if f.o.Complete != nil {
+		full, origin := f.o.Complete(address)
+		address, limited = full, withOwn(limited, origin)
+	}
 
 	request, err := http.NewRequestWithContext(limited, http.MethodGet, address, nil)
 	if err != nil {
@@ -183,6 +201,10 @@ func (f *Fetcher) tooBig() error {
 func asFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
+	}
+
+	if magnet, leads := errors.AsType[ToMagnet](err); leads {
+		return magnet
 	}
 
 	inner := harmless(err)

@@ -95,8 +95,8 @@ func TestRedirects(t *testing.T) {
 			http.Redirect(w, r, there+"/file", http.StatusFound)
 		case "/loop":
 			http.Redirect(w, r, "/loop", http.StatusFound)
-		case "/magnet":
-			w.Header().Set("Location", "magnet:?xt=urn:btih:00")
+		case "/mail":
+			w.Header().Set("Location", "mailto:somebody@example.org")
 			w.WriteHeader(http.StatusFound)
 		default:
 			fmt.Fprint(w, "content")
@@ -111,7 +111,7 @@ func TestRedirects(t *testing.T) {
 		t.Errorf("once: %q, %v", got, err)
 	}
 
-	for path, want := range map[string]fault.Code{"/inside": fault.SourceForbidden, "/loop": fault.SourceRefused, "/magnet": fault.SourceRefused} {
+	for path, want := range map[string]fault.Code{"/inside": fault.SourceForbidden, "/loop": fault.SourceRefused, "/mail": fault.SourceRefused} {
 		_, err := f.Fetch(t.Context(), address+path+"?key=secret")
 		if fault.CodeOf(err) != want || told(err, "secret") {
 			t.Errorf("%s: %v, want %s", path, err, want)

@@ -24,6 +24,7 @@ import (
 	"stagecoach/internal/telegram"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
+	"stagecoach/internal/torznab"
 	"stagecoach/internal/yandex"
 )
 
@@ -90,6 +91,11 @@ var calls = map[string]func(ctx context.Context, url string) error{
 		_, err := oidc.New(oidc.Options{Issuer: url, ClientID: "id", ClientSecret: "planted"}).Address(ctx, oidc.NewAttempt())
 		return err
 	},
+	"torznab": func(ctx context.Context, url string) error {
+		indexer := torznab.Indexer{URL: url, Key: "planted-key"}
+		_, err := torznab.New(torznab.Options{Indexers: []torznab.Indexer{indexer}}).Check(ctx, indexer)
+		return err
+	},
 	"qbittorrent": func(ctx context.Context, url string) error {
 		_, err := qbittorrent.New(qbittorrent.Options{
 			URL: url, Username: "admin", Password: "planted", ActiveCategory: "a",
@@ -148,6 +154,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		"telegram":               {fault.TelegramUnavailable, true},
 		"oidc":                   {fault.SignInProviderAway, true},
 		"qbittorrent":            {fault.ProviderUnavailable, true},
+		"torznab":                {fault.SourceRefused, false},
 	}
 
 	for name, ask := range calls {

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -41,6 +42,9 @@ type Downloads struct {
 	// CancelPatience is how long Cancel waits for the removal of the torrent before it returns the job as it is then.
 	CancelPatience time.Duration
 	Grace          time.Duration // for a torrent that is missing
+	Indexers       Indexers      // nil: nothing can be searched for
+	// Searches counts the searches of each user, for their limit. Copies of the service share it. nil: no limit.
+	Searches *allowance.Rates[int64]
 }
 
 // Deadline returns when a download fails unless its torrent is found again; nil: the torrent is not missing.
@@ -58,7 +62,9 @@ type DownloadAsk struct {
 	MediaType string // store.MediaText or store.MediaAudio
 	Source    string // where the link was found, up to MaxSource characters; empty: "magnet" or "torrent"
 	SourceURL string // a magnet link, or the http(s) address of a .torrent file
-	Key       string // the same key of the same user returns the same job; empty: each request is a new one
+	// Sources are tried in this order, each when the one before fails or stands still. The first one is SourceURL.
+	Sources []download.Source
+	Key     string // the same key of the same user returns the same job; empty: each request is a new one
 }
 
 // MaxSource is how many characters the name of a source may have.

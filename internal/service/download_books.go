@@ -1,16 +1,20 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/download"
+	"stagecoach/internal/torznab"
 )
 
 // Limits of a book, in characters.
@@ -68,4 +72,56 @@ func (c *Downloads) MarkMedium(
 		return download.Book{}, err
 	}
 	return c.Store.Downloads.BookByID(ctx, book)
+}
+
+// Indexers search for releases. It is a *torznab.Client.
+type Indexers interface {
+	Search(ctx context.Context, words, medium string) torznab.Found
+}
+
+// searchRate is how often a user may search: each search is a request to every indexer, which ban who asks too often.
+var searchRate = allowance.Rate{PerSecond: 0.5, Burst: 10}
+
+// Search searches for releases of a medium by words. An indexer that fails is named beside the results of the others.
+// PROVIDER_UNAVAILABLE: there is no indexer, or no qBittorrent. RATE_LIMITED: the user has searched too often.
+func (c *Downloads) Search(ctx context.Context, user account.User, words, mediaType string) (torznab.Found, error) {
+	words = strings.TrimSpace(words)
+	switch length := utf8.RuneCountInString(words); {
+	case !utf8.ValidString(words) || strings.ContainsFunc(words, unicode.IsControl):
+		return torznab.Found{}, fault.Invalid("q", "what is searched for is text of one line")
+	case length == 0 || length > torznab.MaxWords:
+		return torznab.Found{}, fault.Invalid("q", "what is searched for has 1 to %d characters", torznab.MaxWords)
+	case !slices.Contains(download.MediaTypes, mediaType):
+		return torznab.Found{}, fault.Invalid("media_type", "media_type is one of %s", strings.Join(download.MediaTypes, ", "))
+	case c.Off || c.Indexers == nil:
+		return torznab.Found{}, fault.New(fault.ProviderUnavailable, "the search for releases is switched off here")
+	}
+
+	if err := c.countSearch(user); err != nil {
+		return torznab.Found{}, err
+	}
+	return c.Indexers.Search(ctx, words, mediaType), nil
+}
+
+// countSearch counts a search of a user, or refuses it. Agents share the limit of their owner.
+func (c *Downloads) countSearch(user account.User) error {
+	if c.Searches == nil {
+		return nil
+	}
+	wait := c.Searches.Take(*cmp.Or(user.OwnerID, &user.ID), searchRate)
+	if wait == 0 {
+		return nil
+	}
+	return fault.New(fault.RateLimited, "too many searches: slow down").With("limit", allowance.LimitSearches).After(wait)
+}
+
+// SourcesFrom gives releases that were found as sources of a download.
+func SourcesFrom(found []torznab.Release) []download.Source {
+	sources := make([]download.Source, len(found))
+	for i, r := range found {
+		sources[i] = download.Source{
+			SourceURL: r.SourceURL, Title: r.Title, Indexer: r.Indexer, Size: r.Size, Infohash: r.Infohash,
+		}
+	}
+	return sources
 }

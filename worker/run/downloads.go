@@ -6,10 +6,12 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"stagecoach/activities/download"
+	"stagecoach/internal/app"
 	"stagecoach/internal/config"
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
+	"stagecoach/internal/torznab"
 	downloadworkflow "stagecoach/workflows/download"
 )
 
@@ -54,7 +56,9 @@ func (p process) downloadActivities(jobs *service.Downloads) (*download.Activiti
 	torrents := p.Torrents()
 	downloads := &download.Activities{
 		Store: p.Store.Downloads, Alerts: p.Store.Notices, Jobs: jobs, Torrents: torrents, Log: p.Log,
-		Fetcher: fetch.New(fetch.Options{AllowPrivate: c.Download.PrivateSources}),
+		Fetcher: fetch.New(fetch.Options{
+			AllowPrivate: c.Download.PrivateSources, Complete: torznab.Keys(app.Indexers(c.Torznab)).Complete,
+		}),
 		Settings: download.Settings{
 			SavePath: c.QBittorrent.SavePath, MinFree: c.Download.MinFree,
 			Grace: c.Download.Grace, PollGap: c.Download.PollGap(),

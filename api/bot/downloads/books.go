@@ -66,7 +66,7 @@ func (h *handlers) addBook(ctx context.Context, r *chat.Request, _ chat.Args) er
 
 // findBook finds the book that a person means, by its number or by words. Where several match, it asks which one.
 func (h *handlers) findBook(ctx context.Context, r *chat.Request, d draft) error {
-	if id, ok := chat.ReadNumber(d.Words); ok {
+	if id, ok := chat.ReadNumber(d.Words); ok && len(d.Sources) == 0 { // a search is for a title
 		book, err := h.downloads.Book(ctx, id)
 		if err == nil {
 			d.Book = book.ID
@@ -97,7 +97,7 @@ func (h *handlers) showBooks(ctx context.Context, r *chat.Request, d draft, befo
 	if err != nil {
 		return err
 	}
-	if d.Words != "" && before == 0 && len(books) == 1 {
+	if d.Words != "" && before == 0 && len(books) == 1 && len(d.Sources) == 0 {
 		d.Book = books[0].ID
 		return h.proceed(ctx, r, d)
 	}
@@ -121,6 +121,9 @@ func booksView(language string, d draft, books []download.Book, before, next int
 	switch {
 	case len(books) > 0:
 		text += "\n\n" + textChooseBook.In(language)
+		if len(d.Sources) > 0 { // the release may be of another book
+			rows = append(rows, chat.Press(labelAddBook.In(language, chat.Label(d.Words)), "bn"))
+		}
 	case d.Words != "":
 		text += "\n\n" + words.NoSuchBook.In(language)
 		rows = append(rows, chat.Press(labelAddBook.In(language, chat.Label(d.Words)), "bn"))
@@ -177,7 +180,7 @@ func (h *handlers) showBook(ctx context.Context, r *chat.Request, d draft, note 
 		return err
 	}
 
-	card := bookCard(r.User.Language, book, jobs).Noted(note)
+	card := bookCard(r.User.Language, book, jobs, h.downloads.Indexers != nil).Noted(note)
 	if d.Key != "" {
 		question := textAskLink
 		if d.Link != "" {
@@ -189,21 +192,24 @@ func (h *handlers) showBook(ctx context.Context, r *chat.Request, d draft, note 
 	return nil
 }
 
-// bookCard draws a book, its media, and the person's own downloads for it.
-func bookCard(language string, book download.Book, jobs []download.Download) chat.View {
+// bookCard draws a book, its media, and the person's own downloads for it; finds: releases can be searched for.
+func bookCard(language string, book download.Book, jobs []download.Download, finds bool) chat.View {
 	lines := []string{bookTitle(book), textBookNumber.In(language, book.ID), ""}
-	var media chat.Row
+	var media, searches chat.Row
 	for _, medium := range download.MediaTypes {
 		name := words.MediaNames[medium].In(language)
 		lines = append(lines, name+": "+mediumState(book, medium).In(language))
 		media = append(media, chat.Press(labelGetMedium.In(language, name), "dm", book.ID, medium)...)
+		if finds {
+			searches = append(searches, chat.Press(labelFindMedium.In(language, name), "fb", book.ID, medium)...)
+		}
 	}
 
 	for _, job := range jobs {
 		lines = append(lines, "", textDownloadOf.In(language, job.ID, words.MediaNames[job.MediaType].In(language)))
 		lines = append(lines, progress(language, job)...)
 	}
-	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(media, chat.Press(labelBooks.In(language), "bp"))}
+	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(searches, media, chat.Press(labelBooks.In(language), "bp"))}
 }
 
 func mediumState(book download.Book, medium string) words.Text {

@@ -26,6 +26,7 @@ func New(sender *chat.Sender, downloads *service.Downloads) chat.Part {
 	return chat.Part{
 		Commands: []chat.Command{
 			{Name: "download", About: words.Text{"download a book: /download 7 magnet:… — add “audio” for an audiobook", "скачать книгу: /download 7 magnet:… — добавьте «аудио» для аудиокниги"}, Run: h.askDownload},
+			{Name: "find", About: words.Text{"find a book and download it: /find Title — add “audio” for an audiobook", "найти книгу и скачать: /find Название — добавьте «аудио» для аудиокниги"}, Run: h.find},
 			{Name: "downloads", About: words.Text{"your downloads", "ваши загрузки"}, Run: h.showDownloads},
 			{Name: "books", About: words.Text{"the library; with words: search it", "библиотека; со словами — поиск в ней"}, Run: h.books},
 			{Name: "book", About: words.Text{"a book: /book 7; a new one: /book new Title / Author", "книга: /book 7; новая: /book new Название / Автор"}, Run: h.book},
@@ -35,6 +36,9 @@ func New(sender *chat.Sender, downloads *service.Downloads) chat.Part {
 			{Prefix: "dx", Command: "downloads", Run: h.cancelDownload}, // dx:<download>
 			{Prefix: "dr", Command: "download", Run: h.retryDownload},   // dr:<download>
 			{Prefix: "dm", Command: "download", Run: h.chooseMedium},    // dm:<book>:<medium>
+			{Prefix: "fr", Command: "find", Run: h.pickRelease},         // fr:<list>:<place in it>
+			{Prefix: "fm", Command: "find", Run: h.findMedium},          // fm:<medium>
+			{Prefix: "fb", Command: "find", Run: h.findForBook},         // fb:<book>:<medium>
 			{Prefix: "bk", Command: "books", Run: h.chooseBook},         // bk:<book>
 			{Prefix: "bp", Command: "books", Run: h.turnBooks},          // bp:<ids below this one; 0: the newest>; bp: all
 			{Prefix: "bn", Command: "book", Run: h.addBook},             // bn

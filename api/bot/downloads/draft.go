@@ -23,6 +23,10 @@ type draft struct {
 	Words  string `json:"words,omitempty"`  // by which a book is searched for
 	Medium string `json:"medium,omitempty"` // empty: not chosen yet
 	Link   string `json:"link,omitempty"`   // empty: not given yet
+
+	List    string            `json:"list,omitempty"`    // distinguishes the list of releases that is shown; empty: none is
+	Found   []download.Source `json:"found,omitempty"`   // the releases in it
+	Sources []download.Source `json:"sources,omitempty"` // the picked release, whose link is Link, and those after it
 }
 
 // askedDraft begins the conversation's entry while the menu asks something about a download: "download:<draft>".
@@ -115,6 +119,9 @@ func (h *handlers) takeWords(ctx context.Context, r *chat.Request, _ chat.Args) 
 	switch medium := mediumCalled(said.Words); {
 	case r.Words == "": // for example a picture: the question stays open
 		return chat.Hint{Text: chat.TextOnlyWords}
+	case d.List != "" && said.Link == "": // other words for the same search
+		d.Words = said.Words
+		return h.search(ctx, r, d)
 	case said.Words == "" || said.Link != "" && d.Book != 0:
 	case d.Book == 0:
 		d.Words = said.Words
@@ -124,7 +131,9 @@ func (h *handlers) takeWords(ctx context.Context, r *chat.Request, _ chat.Args) 
 		return chat.Hint{Text: textBadLink}
 	}
 
-	d.Link = cmp.Or(said.Link, d.Link)
+	if said.Link != "" {
+		d.Link, d.Sources, d.Found, d.List = said.Link, nil, nil, ""
+	}
 	d.Medium = cmp.Or(said.Medium, d.Medium)
 	return h.proceed(ctx, r, d)
 }
@@ -170,10 +179,13 @@ func (h *handlers) askLink(ctx context.Context, r *chat.Request, d draft, note s
 
 // start starts the download, and shows the book with a note about it. The download has a live message of its own.
 func (h *handlers) start(ctx context.Context, r *chat.Request, d draft) error {
-	ask := service.DownloadAsk{BookID: d.Book, MediaType: d.Medium, SourceURL: d.Link, Key: d.Key}
+	ask := service.DownloadAsk{BookID: d.Book, MediaType: d.Medium, SourceURL: d.Link, Sources: d.Sources, Key: d.Key}
+	if len(d.Sources) > 0 {
+		ask.Source = d.Sources[0].Indexer
+	}
 	job, created, err := h.begin(ctx, r, ask)
 	if fault.CodeOf(err) == fault.Validation { // of the link: the rest was chosen from lists
-		d.Link = ""
+		d.Link, d.Sources = "", nil
 		return h.askLink(ctx, r, d, "⚠️ "+r.Say(textBadLink))
 	}
 	if err != nil {

@@ -10,15 +10,18 @@ var (
 	textBookUsage    = words.Text{"A book has a title and, if you like, an author, of up to 500 characters each, for example: /book new Title / Author", "У книги есть название и, если хотите, автор, до 500 знаков каждый, например: /book new Название / Автор"}
 	textDownloadsOff = words.Text{"Downloads are switched off here.", "Загрузки здесь отключены."}
 	textBadLink      = words.Text{"This is not a link that I can use.", "Такая ссылка не подходит."}
+	textFindUsage    = words.Text{"Write what to find, up to 200 characters, for example: /find On Wheels Cartwright", "Напишите, что найти, до 200 знаков, например: /find На колёсах Картрайт"}
+	textStaleList    = words.Text{"This list is out of date. Search again: /find", "Этот список устарел. Поищите ещё раз: /find"}
 	textStaleBook    = words.Text{"This button is out of date. Open the book again: /books", "Эта кнопка устарела. Откройте книгу ещё раз: /books"}
 )
 
 // Labels of buttons.
 var (
-	labelBooks     = words.Text{"📚 Books", "📚 Книги"}
-	labelOpenBook  = words.Text{"📖 Open the book", "📖 Открыть книгу"}
-	labelAddBook   = words.Text{"➕ Add “%s”", "➕ Добавить «%s»"}
-	labelGetMedium = words.Text{"⬇️ %s", "⬇️ %s"}
+	labelBooks      = words.Text{"📚 Books", "📚 Книги"}
+	labelOpenBook   = words.Text{"📖 Open the book", "📖 Открыть книгу"}
+	labelAddBook    = words.Text{"➕ Add “%s”", "➕ Добавить «%s»"}
+	labelFindMedium = words.Text{"🔎 %s", "🔎 %s"}
+	labelGetMedium  = words.Text{"⬇️ %s", "⬇️ %s"}
 )
 
 // mediaWords are the words by which people name the media.
@@ -40,6 +43,13 @@ var (
 	textGoneBook   = words.Text{"book %d", "книга %d"}
 	textAskLink    = words.Text{"Send me a magnet link, or the address of a .torrent file.", "Пришлите magnet-ссылку или адрес торрент-файла."}
 	textAskMedium  = words.Text{"What does your link contain?", "Что по вашей ссылке?"}
+)
+
+// Releases.
+var (
+	textChooseRelease = words.Text{"Choose one, or write other words. If it fails or stands still, the following ones are tried.", "Выберите одну или напишите другие слова. Если она не загрузится, будут испробованы следующие."}
+	textSeeders       = words.Text{"↑ %d", "↑ %d"}
+	textReleaseAge    = words.Text{"%d d", "%d дн."}
 )
 
 // The state of downloads.

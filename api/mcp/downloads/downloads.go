@@ -16,7 +16,7 @@ import (
 func Part() tool.Part {
 	return tool.Part{
 		Workload: lifecycle.WorkloadDownload, Options: options, Cancel: cancel, Status: tool.NewStatus("downloads", standing),
-		Tools: []tool.Tool{find(), start()},
+		Tools: []tool.Tool{find(), findReleases(), start()},
 	}
 }
 

@@ -19,10 +19,11 @@ const downloadsCursor = "downloads"
 type createDownloadInput struct {
 	server.Keyed
 	Body struct {
-		BookID    string `json:"book_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a book" example:"4"`
-		MediaType string `json:"media_type" enum:"text,audio"`
-		Source    string `json:"source,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Public Domain Torrents" doc:"Where the link was found; magnet or torrent when left out"`
-		SourceURL string `json:"source_url" minLength:"1" maxLength:"8192" example:"magnet:?xt=urn:btih:…" doc:"A magnet link, or the http(s) address of a .torrent file"`
+		BookID    string         `json:"book_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a book" example:"4"`
+		MediaType string         `json:"media_type" enum:"text,audio"`
+		Source    string         `json:"source,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Public Domain Torrents" doc:"Where the link was found; magnet or torrent when left out"`
+		SourceURL string         `json:"source_url" minLength:"1" maxLength:"8192" example:"magnet:?xt=urn:btih:…" doc:"A magnet link, or the http(s) address of a .torrent file"`
+		Sources   []shape.Source `json:"sources,omitempty" maxItems:"10" doc:"The sources that are tried, each when the one before fails or stands still; the first one is source_url"`
 	} `nameHint:"DownloadRequest"`
 }
 
@@ -61,6 +62,7 @@ func Register(s *server.Server, downloads *service.Downloads) {
 
 	h.registerDownloads()
 	h.registerBooks()
+	h.registerReleases()
 }
 
 // registerDownloads adds the operations of downloads.
@@ -71,7 +73,7 @@ func (h *handlers) registerDownloads() {
 
 	server.RegisterRaw(downloads, server.Operation{
 		Id: "create-download", Route: "POST /v1/downloads", Scope: lifecycle.DownloadScope,
-		Status: http.StatusCreated, Also: http.StatusOK,
+		Status: http.StatusCreated, Also: http.StatusOK, Body: 2 * server.SmallBody, // ten links of 8 KiB
 		Summary: "Ask for a torrent to be downloaded for a book",
 		Description: "201 when this made a download, 200 with the one that is active already for the same book and medium of yours, or that the same " +
 			"key was answered with before. " +
@@ -116,6 +118,7 @@ func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) 
 
 	job, created, err := h.downloads.Start(ctx, user, service.DownloadAsk{
 		BookID: bookID, MediaType: in.Body.MediaType, Source: in.Body.Source, SourceURL: in.Body.SourceURL, Key: in.Key,
+		Sources: shape.List(in.Body.Sources, sourceFrom),
 	})
 	if fault.CodeOf(err) == fault.BookNotFound {
 		err = fault.As(err).WithField("book_id")

@@ -14,6 +14,7 @@ func showNewBook(r *site.Request) (site.View, error) {
 type bookView struct {
 	shape.Book
 	MediaTypes []string
+	Words      string // by which releases are searched for
 	Downloads  []shown
 }
 
@@ -24,6 +25,7 @@ func showBook(r *site.Request) (site.View, error) {
 	err := r.ReadAll(
 		site.Into(&view.Book, "/v1/books/{id}"), site.Into(&list, "/v1/downloads?book_id={id}&limit=20"),
 	)
+	view.Words = searchWords(view.Book)
 	view.Downloads = showAll(r, list.Items)
 	return site.View{Title: view.Book.Title, Data: view}, err
 }

@@ -30,6 +30,7 @@ func Part() site.Part {
 			lifecycle.WorkloadDownload: site.Names(words.DownloadStates),
 			"book":                     bookStates,
 			"media":                    words.MediaNames,
+			"indexer":                  indexerFailures,
 			"medium":                   words.MediaStates,
 			"download-event":           eventNames,
 		},
@@ -41,6 +42,7 @@ func Part() site.Part {
 			},
 			{Route: "/books/new", Name: "book-new", Title: "add-book", Show: showNewBook},
 			{Route: "/books/{id}", Name: "book", Live: live, Show: showBook},
+			{Route: "/books/{id}/releases", Name: "book-releases", Show: showReleases},
 			{
 				Route: "/downloads", Name: "downloads", Title: "downloads", Live: lifecycle.WorkloadDownload,
 				Filter: site.Filter{Name: "state", Values: lifecycle.Download.StateNames(), States: lifecycle.WorkloadDownload},
@@ -51,6 +53,7 @@ func Part() site.Part {
 		Actions: []site.Action{
 			{Route: "/books/new", Page: "book-new", Do: site.Change("POST /v1/books", "/books/{made}", "title", "author")},
 			{Route: "/books/{id}/downloads", Page: "book", Do: start},
+			{Route: "/books/{id}/releases", Page: "book-releases", Do: startRelease},
 			{Route: "/downloads/{id}/cancel", Page: "download", Do: site.Change("POST /v1/downloads/{id}/cancel", "/downloads/{id}")},
 			{Route: "/downloads/{id}/again", Page: "download", Do: again},
 		},
@@ -157,12 +160,15 @@ func ask(r *site.Request, book, mediaType, link string) (next string, err error)
 	made, err := site.Post[shape.Download](r, "/v1/downloads", map[string]string{
 		"book_id": book, "media_type": mediaType, "source_url": link,
 	})
+	return after(made, link), err
+}
 
-	next = "/downloads/" + made.ID
+// after is the page of a download that was asked for with a link.
+func after(made shape.Download, link string) string {
 	if made.SourceURL != link {
-		next += "?note=" + otherLink
+		return "/downloads/" + made.ID + "?note=" + otherLink
 	}
-	return next, err
+	return "/downloads/" + made.ID
 }
 
 // card shows the last downloads. One that makes no progress waits for its owner.

@@ -2,6 +2,7 @@ package downloads
 
 import (
 	"stagecoach/api/words"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/download"
 )
@@ -20,6 +21,20 @@ var texts = words.Catalog{
 	"get-book":          {"Download it", "Загрузить"},
 	"get-text":          {"Download the text", "Загрузить текст"},
 	"get-audio":         {"Download the audiobook", "Загрузить аудиокнигу"},
+	"search-releases":   {"Find a release by words of the title and the author", "Найти раздачу по словам названия и автора"},
+	"find-text":         {"Find the text", "Найти текст"},
+	"find-audio":        {"Find the audiobook", "Найти аудиокнигу"},
+	"found-text":        {"Releases of the text", "Раздачи текста"},
+	"found-audio":       {"Releases of the audiobook", "Раздачи аудиокниги"},
+	"search-off":        words.SearchOff,
+	"indexer-failed":    words.IndexerFailed,
+	"no-releases":       words.NoReleases,
+	"file-size":         {"Size", "Размер"},
+	"seeders":           {"Seeders", "Раздают"},
+	"published":         {"Published", "Опубликована"},
+	"indexer":           {"Indexer", "Индексатор"},
+	"get-release":       {"Download this", "Загрузить эту"},
+	"release-hint":      {"If the download stops or fails, the following ones in the list are tried.", "Если загрузка встанет или не удастся, будут испробованы следующие из списка."},
 	"link":              {"Magnet link, or the address of a .torrent file", "Magnet-ссылка или адрес торрент-файла"},
 	"link-given":        {"Link", "Ссылка"},
 	"workload-download": {"Downloads", "Загрузки"},
@@ -39,6 +54,12 @@ var texts = words.Catalog{
 	"completed-at":      {"Completed", "Завершена"},
 	"asked-by":          {"Asked for by user", "Заказал пользователь"},
 	"download-again":    {"Download again", "Загрузить ещё раз"},
+}
+
+// indexerFailures say why an indexer gave no results.
+var indexerFailures = map[string]words.Text{
+	string(fault.SourceUnavailable): {"it does not answer now", "сейчас не отвечает"},
+	string(fault.SourceRefused):     {"it refuses the search", "отказывает в поиске"},
 }
 
 // bookStates name the states of a book, by whether there is anything of it to read.

@@ -38,6 +38,7 @@ func NewBook() *cobra.Command {
 			},
 			Show: showBooks,
 		}.Command(),
+		newFind(),
 		remote.Ask[shape.Book]{
 			Admin: true, Use: "medium BOOK text|audio deleted|missing",
 			Short: "Mark a medium of a book as deleted or missing; files stay as they are (administrators only)",

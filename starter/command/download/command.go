@@ -22,23 +22,27 @@ import (
 func New() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "download BOOK LINK",
+		Use:   "download BOOK [LINK]",
 		Short: "Download a torrent for a book of the library, and manage downloads",
 		Long: `Download a torrent for a book of the library, with qBittorrent.
 
 BOOK is the id of a book. LINK is a magnet link or the http(s) address of a .torrent file; quote
-it, because it may contain "&". While a download for the same book and medium is active, the
+it, because it may contain "&". With --find the LINK is that of a release that the indexers
+find, and the releases after it are tried when it fails or stands still. While a download for the same book and medium is active, the
 command shows that one and starts no other. With --wait it shows the progress until the end:
 exit code 0 then means completed. Ctrl-C ends the waiting, not the download.`,
 		Example: "  starter download 4 \"magnet:?xt=urn:btih:…\" --wait\n" +
-			"  starter download 4 https://example.org/wheels.torrent --type audio",
+			"  starter download 4 https://example.org/wheels.torrent --type audio\n" +
+			"  starter download 4 --find \"wheels cartwright\" --pick 2",
 		Args: terminal.AsUsed,
-		RunE: func(cmd *cobra.Command, args []string) error { return start(cmd, args[0], args[1], o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return start(cmd, args, o) },
 	}
 
 	flags := cmd.Flags()
 	flags.StringVar(&o.mediaType, "type", download.MediaText, "medium of the book: text or audio")
 	flags.StringVar(&o.source, "source", "", "where the link was found (default: magnet or torrent)")
+	flags.StringVar(&o.find, "find", "", "search the indexers for these words, and download what is found")
+	flags.IntVar(&o.pick, "pick", 1, "with --find: the number of the release, as starter book find shows it")
 	flags.BoolVar(&o.wait, "wait", false, "show the progress and wait for the end")
 	flags.BoolVar(&o.asJSON, "json", false, "print the API's answer, without progress")
 
@@ -94,18 +98,29 @@ var NextSteps = map[fault.Code]string{
 
 type options struct {
 	mediaType, source string
+	find              string
+	pick              int
 	wait, asJSON      bool
 }
 
-func start(cmd *cobra.Command, bookID, link string, o options) error {
+func start(cmd *cobra.Command, args []string, o options) error {
 	c, err := remote.Client(cmd, false)
 	if err != nil {
 		return err
 	}
 
-	body := map[string]string{"book_id": bookID, "media_type": o.mediaType, "source_url": link}
-	if o.source != "" {
-		body["source"] = o.source
+	sources, err := sourcesOf(cmd.Context(), c, args, o)
+	if err != nil {
+		return err
+	}
+
+	link := sources[0].SourceURL
+	body := map[string]any{"book_id": args[0], "media_type": o.mediaType, "source_url": link}
+	if source := cmp.Or(o.source, sources[0].Indexer); source != "" {
+		body["source"] = source
+	}
+	if o.find != "" {
+		body["sources"] = sources
 	}
 
 	return remote.Wait[shape.Download]{

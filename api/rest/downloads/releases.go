@@ -1,0 +1,59 @@
+package downloads
+
+import (
+	"context"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/torznab"
+)
+
+type searchInput struct {
+	Q         string `query:"q" required:"true" minLength:"1" maxLength:"200" example:"a treatise on wheels" doc:"Words of the title, the author's name, or both"`
+	MediaType string `query:"media_type" required:"true" enum:"text,audio" example:"text" doc:"text: e-books; audio: audiobooks"`
+}
+
+// registerReleases adds the search for releases.
+func (h *handlers) registerReleases() {
+	releases := server.Group{Server: h.Server, Tag: "Downloads", Access: server.ForUsers, Scope: account.ScopeRead}
+
+	server.Register(releases, server.Operation{
+		Id: "find-releases", Route: "GET /v1/releases",
+		Summary: "Search the indexers for releases of a book",
+		Description: "What all indexers have found within 15 seconds, at most 50 releases. An indexer that fails is named in `failed`. " +
+			"Give the `source_url` of a release to a new download, and the ones after it as further `sources`.",
+		Faults: []fault.Code{fault.ProviderUnavailable},
+	}, h.findReleases)
+}
+
+func (h *handlers) findReleases(ctx context.Context, in *searchInput) (none shape.Releases, err error) {
+	found, err := h.downloads.Search(ctx, server.Caller(ctx), in.Q, in.MediaType)
+	if err != nil {
+		return none, err
+	}
+	return shape.Releases{
+		Items: shape.List(found.Releases, releaseOf),
+		Failed: shape.List(found.Failed, func(f torznab.Failure) shape.IndexerFailure {
+			return shape.IndexerFailure{Indexer: f.Indexer, Code: string(f.Code)}
+		}),
+	}, nil
+}
+
+func releaseOf(r torznab.Release) shape.Release {
+	shown := shape.Release{
+		Title: r.Title, Indexer: r.Indexer, SourceURL: r.SourceURL, Size: r.Size, Seeders: r.Seeders, Peers: r.Peers,
+		Infohash: r.Infohash,
+	}
+	if !r.Published.IsZero() {
+		shown.PublishedAt = &r.Published
+	}
+	return shown
+}
+
+// sourceFrom reads a source of a download.
+func sourceFrom(s shape.Source) download.Source {
+	return download.Source{SourceURL: s.SourceURL, Title: s.Title, Indexer: s.Indexer, Size: s.Size, Infohash: s.Infohash}
+}

@@ -1,0 +1,40 @@
+package pages
+
+import (
+	"strings"
+	"testing"
+
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/sim/torznabsim"
+)
+
+// TestReleasePicked finds releases on a book's page, picks one, and has the book: the indexer's file and its key are
+// fetched by the worker alone.
+func TestReleasePicked(t *testing.T) {
+	t.Parallel()
+	title := "Harness and Bridle"
+	for _, name := range []string{"harness.epub", "harness-2.epub"} {
+		running.Torznab.Add(torznabsim.Release{
+			Title: title + ", A. Cartwright (" + name + ")", Indexer: "Saddlers", Size: 1 << 20, Seeders: 5 + len(name), Days: 8,
+			Torrent: seed(t, torrentsim.TorrentSpec{Name: name, Size: 1 << 20}),
+		})
+	}
+
+	b := signedIn(t, libraryReader(t, "Finder").Token)
+	b.addBook(title)
+	b.press(`form[role="search"] button[value="audio"]`)
+	b.shows("Releases of the audiobook")
+	b.shows("Nothing was found")
+	b.press(`form[role="search"] button[value="text"]`)
+	b.shows("harness-2.epub")
+	if first := evaluate[string](b, `document.querySelector("tbody tr").textContent`); !strings.Contains(first, "harness-2.epub") || !strings.Contains(first, "Saddlers") {
+		t.Errorf("the first release is %q", first)
+	}
+	if strings.Contains(evaluate[string](b, `document.documentElement.outerHTML`), "only-for-the-stand-in") {
+		t.Error("the page has the key of the indexer")
+	}
+
+	b.press(`button[name="pick"][value="1"]`)
+	b.shows("History")
+	b.becomes("Completed")
+}

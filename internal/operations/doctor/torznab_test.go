@@ -1,0 +1,29 @@
+package doctor_test
+
+import (
+	"testing"
+
+	"stagecoach/dev/sim/torznabsim"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/operations/doctor"
+	"stagecoach/internal/torznab"
+)
+
+// TestIndexer tells a key that is refused from an address that is wrong, and from an indexer that is away.
+func TestIndexer(t *testing.T) {
+	t.Parallel()
+	prowlarr, err := torznabsim.New(torznabsim.Options{Key: secretKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := serve(t, prowlarr)
+	check := func(url, key string) doctor.Check {
+		indexer := torznab.Indexer{URL: url, Key: key}
+		return doctor.OfIndexer(torznab.New(torznab.Options{Indexers: []torznab.Indexer{indexer}}), indexer)
+	}
+
+	want(t, check(url+"/1/api", secretKey), doctor.StateWorks, "", "the key is accepted", "Prowlarr")
+	want(t, check(url+"/1/api", "s3cr3t-but-wrong"), doctor.StateRefused, fault.SourceRefused, "", "")
+	want(t, check(url+"/nothing/here", secretKey), doctor.StateRefused, fault.SourceRefused, "", "")
+	want(t, check("http://127.0.0.1:1", secretKey), doctor.StateUnreachable, fault.SourceUnavailable, "", "")
+}

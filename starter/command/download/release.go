@@ -1,0 +1,100 @@
+package download
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stagecoach/api/client"
+	"stagecoach/api/shape"
+	"stagecoach/internal/store/download"
+	"stagecoach/starter/command/remote"
+	"stagecoach/starter/terminal"
+)
+
+// newFind makes the command that searches for releases.
+func newFind() *cobra.Command {
+	cmd := remote.Ask[shape.Releases]{
+		Use: "find WORDS…", Short: "Search the indexers for releases of a book",
+		Long: `Search the indexers, such as Prowlarr or Jackett, for releases of a book. "starter download BOOK --find WORDS --pick NO"
+downloads one of them.`,
+		Example: "  starter book find wheels cartwright\n  starter book find wheels --type audio --json",
+		Call:    "GET /v1/releases",
+		Query:   func(args []string) url.Values { return url.Values{"q": {strings.Join(args, " ")}} },
+		Filters: []remote.Filter{{
+			Flag: "type", Parameter: "media_type", Value: download.MediaText, About: "medium of the book: text or audio",
+		}},
+		Show: showReleases,
+	}.Command()
+	return cmd
+}
+
+func showReleases(cmd *cobra.Command, found shape.Releases) error {
+	rows := [][]string{{"NO", "SEEDERS", "SIZE", "AGE", "INDEXER", "TITLE"}}
+	for i, r := range found.Items {
+		rows = append(rows, []string{
+			strconv.Itoa(i + 1), seedersText(r), releaseSize(r), age(r.PublishedAt), terminal.Shorten(r.Indexer, 24),
+			terminal.Shorten(r.Title, 80),
+		})
+	}
+
+	if err := terminal.Table(cmd.OutOrStdout(), rows); err != nil {
+		return err
+	}
+	for _, f := range found.Failed {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s gave no results: %s\n", terminal.Printable(f.Indexer), terminal.Printable(f.Code))
+	}
+	return nil
+}
+
+func seedersText(r shape.Release) string {
+	if r.Seeders == nil {
+		return "?"
+	}
+	return strconv.Itoa(*r.Seeders)
+}
+
+func releaseSize(r shape.Release) string {
+	if r.Size == 0 {
+		return "unknown"
+	}
+	return terminal.BytesText(r.Size)
+}
+
+// age is how long ago a release was published, in days.
+func age(published *time.Time) string {
+	if published == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%d d", max(0, int(time.Since(*published).Hours()/24)))
+}
+
+// sourcesOf gives the sources of a download: a link alone, or the picked one of the releases that words find, and those
+// after it.
+func sourcesOf(ctx context.Context, c *client.Client, args []string, o options) ([]shape.Source, error) {
+	switch {
+	case (len(args) == 2) == (o.find != ""):
+		return nil, terminal.UsageError("give a LINK, or --find with the words of a search")
+	case len(args) == 2:
+		return []shape.Source{{SourceURL: args[1], Indexer: o.source}}, nil
+	}
+
+	found, err := client.Ask[shape.Releases](ctx, c, client.Call{
+		Method: http.MethodGet, Path: "/v1/releases", Query: url.Values{"q": {o.find}, "media_type": {o.mediaType}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.pick < 1 || o.pick > len(found.Items) {
+		return nil, fmt.Errorf("%d releases are found, and --pick is %d: starter book find lists them", len(found.Items), o.pick)
+	}
+
+	picked := found.Items[o.pick-1:]
+	return shape.List(picked[:min(len(picked), download.MaxSources)], shape.Release.Source), nil
+}
