@@ -176,7 +176,7 @@ func wantDoctor(c *checkout) {
 // wantOwnRole does with PostgreSQL what payments can: from beside it, with its address.
 func wantOwnRole(c *checkout) {
 	payments := c.container("payments")
-	address, err := c.docker("exec", payments, "printenv", "DATABASE_URL")
+	address, err := c.docker("exec", payments, "sh", "-c", `echo "$DATABASE_URL"`)
 	c.must(err)
 	address = strings.TrimSpace(address)
 	query := func(address, statement string) error {
