@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"stagecoach/api/web/site"
-	"stagecoach/internal/oidc"
 	"stagecoach/internal/store/account"
 )
 
@@ -21,11 +20,8 @@ func (p process) provider() *site.Provider {
 
 	announcer := p.bot()
 	return &site.Provider{
-		Client: oidc.New(oidc.Options{
-			Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID, ClientSecret: c.OIDC.ClientSecret,
-			RedirectURL: c.BrowserURL() + site.CallbackPath, AdminGroup: c.OIDC.AdminGroup,
-		}),
-		Name: c.OIDC.ShownName(), ActivateAtOnce: c.ActivateAtOnce, Newcomers: strangersPerHour,
+		Client: p.Provider(),
+		Name:   c.OIDC.ShownName(), ActivateAtOnce: c.ActivateAtOnce, Newcomers: strangersPerHour,
 		OnNewcomer: func(user account.User) {
 			go func() { // Telegram may take its time
 				ctx, cancel := context.WithTimeout(context.Background(), announceTime)

@@ -34,6 +34,7 @@ func newTelegramStandIn() *cobra.Command {
 	cmd := standInCommand("telegram", "Stands in for Telegram and its Local Bot API server", "127.0.0.1:8081", &o.Dir, "what chats receive",
 		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
 	cmd.Flags().StringVar(&o.Token, "token", "1000000:only-for-the-stand-in-and-its-tests", "the bot's token")
+	cmd.Flags().StringVar(&o.SharedDir, "shared-dir", "", "a folder whose files the bot may send by their paths")
 	return cmd
 }
 

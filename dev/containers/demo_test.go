@@ -2,6 +2,7 @@ package containers
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ func TestContainersDemo(t *testing.T) {
 
 	t.Run("networks", func(t *testing.T) { wantNetworks(c.with(t)) })
 	t.Run("secrets", func(t *testing.T) { wantSecrets(c.with(t)) })
+	t.Run("doctor", func(t *testing.T) { wantDoctor(c.with(t)) })
 	t.Run("role of payments", func(t *testing.T) { wantOwnRole(c.with(t)) })
 	t.Run("memory", func(t *testing.T) { wantMemory(c.with(t)) })
 
@@ -161,10 +163,20 @@ func wantSecrets(c *checkout) {
 	}
 }
 
+// wantDoctor asks in the containers whether everything works, the provider with which people sign in too.
+func wantDoctor(c *checkout) {
+	for service, program := range map[string]string{"worker": "worker", "payments": "worker", "api": "api"} {
+		report := c.compose("exec", "-T", service, "starter", "doctor", program)
+		if signIn := regexp.MustCompile(`(?m)^oidc +works`).MatchString(report); signIn != (service == "api") {
+			c.Errorf("%s:\n%s", service, report)
+		}
+	}
+}
+
 // wantOwnRole does with PostgreSQL what payments can: from beside it, with its address.
 func wantOwnRole(c *checkout) {
 	payments := c.container("payments")
-	address, err := c.docker("exec", payments, "printenv", "DATABASE_URL")
+	address, err := c.docker("exec", payments, "sh", "-c", `echo "$DATABASE_URL"`)
 	c.must(err)
 	address = strings.TrimSpace(address)
 	query := func(address, statement string) error {

@@ -160,7 +160,7 @@ func (c *checkout) docker(args ...string) (string, error) {
 	defer cancel()
 	command := exec.CommandContext(ctx, "docker", args...)
 	command.Dir = c.dir
-	command.Env = append(os.Environ(), "COMPOSE_PROJECT_NAME="+c.project, "COMPOSE_FILE=docker-compose.yml:override.yml", "COMPOSE_ANSI=never")
+	command.Env = c.environment()
 	var out, said bytes.Buffer
 	command.Stdout, command.Stderr = &out, &said
 	if err := command.Run(); err != nil {
@@ -168,6 +168,11 @@ func (c *checkout) docker(args ...string) (string, error) {
 		return out.String(), fmt.Errorf("%w\n%s", err, strings.Join(lines[max(0, len(lines)-30):], "\n"))
 	}
 	return out.String(), nil
+}
+
+// environment makes the commands of docker compose those of this checkout.
+func (c *checkout) environment() []string {
+	return append(os.Environ(), "COMPOSE_PROJECT_NAME="+c.project, "COMPOSE_FILE=docker-compose.yml:override.yml", "COMPOSE_ANSI=never")
 }
 
 // remove removes the project's containers, networks and volumes, and fails the test when some are left.

@@ -4,8 +4,39 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/delivery"
 )
+
+// TestAskedAgainForALostRow asks once more for what a restore has forgotten: the job ends at once as its workflow has.
+func TestAskedAgainForALostRow(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, nil)
+	s.startWorker()
+	user := s.user(400)
+	file, sum := s.file("book.epub", 1000)
+	ask := func() delivery.Job {
+		job, _, err := s.deliveries.Request(t.Context(), user, file.ID, "the key", delivery.SourceAPI)
+		must(t, err)
+		return job
+	}
+
+	first := ask()
+	s.wantState(s.ended(first), lifecycle.DeliveryDelivered, "")
+	must(t, s.client.GetWorkflow(t.Context(), first.WorkflowID(), "").Get(t.Context(), nil))
+	for _, statement := range []string{"DELETE FROM events WHERE workload = 'delivery'", "DELETE FROM jobs"} {
+		_, err := testdb.Connect(t, s.env["DATABASE_URL"]).Exec(t.Context(), statement)
+		must(t, err)
+	}
+
+	again := ask()
+	if again.ID == first.ID {
+		t.Fatal("the row is still there")
+	}
+	s.wantState(s.reload(again), lifecycle.DeliveryDelivered, "")
+	s.wantDocument(*user.TelegramID, sum) // once
+}
 
 // TestNames delivers files with unusual names for headers, paths and readers.
 func TestNames(t *testing.T) {

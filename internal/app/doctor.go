@@ -63,7 +63,13 @@ func (a *Connections) apiChecks() []doctor.Check {
 	if a.Config.API.Bot {
 		bot = doctor.OfTelegram(a.Telegram, a.Config.Telegram.APIURL, true)
 	}
-	checks := []doctor.Check{bot, a.storageCheck(), doctor.OnceThereIsAWallet(a.Store.Transactions, a.chainCheck())}
+	provider := doctor.Off(doctor.Provider, "STAGECOACH_OIDC_ISSUER is empty", doctor.AboutProvider)
+	if o := a.Config.API.OIDC; o.Issuer != "" {
+		provider = doctor.OfProvider(a.Provider(), o.Issuer, o.ClientID)
+	}
+	checks := []doctor.Check{
+		bot, a.storageCheck(), provider, doctor.OnceThereIsAWallet(a.Store.Transactions, a.chainCheck()),
+	}
 	return append(checks, a.indexerChecks()...)
 }
 

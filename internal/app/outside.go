@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"stagecoach/internal/oidc"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/telegram"
@@ -60,4 +61,13 @@ func (a *Connections) connectOutside() (err error) {
 	})
 
 	return nil
+}
+
+// Provider makes the client of the provider with which people sign in.
+func (a *Connections) Provider() *oidc.Client {
+	c := a.Config.API
+	return oidc.New(oidc.Options{
+		Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID, ClientSecret: c.OIDC.ClientSecret,
+		RedirectURL: c.BrowserURL() + oidc.CallbackPath, AdminGroup: c.OIDC.AdminGroup,
+	})
 }

@@ -27,6 +27,9 @@ import (
 // Telegram is the issuer whose people are users of the bot.
 const Telegram = "https://oauth.telegram.org"
 
+// CallbackPath is where the provider sends browsers back to, on the pages.
+const CallbackPath = "/oidc/callback"
+
 const (
 	connectTime = 3 * time.Second
 	requestTime = 5 * time.Second // of one request with its answer
@@ -130,6 +133,26 @@ func (c *Client) Identify(ctx context.Context, code string, a Attempt) (who Iden
 		return who, notVerified("the ID token has another nonce")
 	}
 	return c.identity(checked)
+}
+
+// Known asks the provider whether it knows the client and its secret, with a code that it gave to nobody: it answers that the
+// code is wrong only when the client is right. SIGN_IN_NOT_VERIFIED: it does not know the client; false: it says neither.
+func (c *Client) Known(ctx context.Context) (bool, error) {
+	p, err := c.discover(ctx)
+	if err != nil {
+		return false, err
+	}
+
+	_, err = p.Exchange(upstream.ClientContext(ctx, c.http), rand.Text(), oauth2.VerifierOption(oauth2.GenerateVerifier()))
+	refused, answered := errors.AsType[*oauth2.RetrieveError](err)
+	switch {
+	case err == nil:
+		return false, nil
+	case !answered, refused.Response.StatusCode >= http.StatusInternalServerError, slices.Contains(strangers, refused.ErrorCode):
+		return false, exchangeFault(ctx, err)
+	default:
+		return refused.ErrorCode == "invalid_grant", nil
+	}
 }
 
 // claims are those of an ID token that are read here.
@@ -281,6 +304,9 @@ func exchangeFault(ctx context.Context, err error) error {
 var refusals = []string{
 	"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
 }
+
+// strangers are the errors for a client that the provider does not know, or that may not do this.
+var strangers = []string{"invalid_client", "unauthorized_client"}
 
 // verifyFault is the failure of a verification, which may have to fetch the provider's keys.
 func verifyFault(ctx context.Context, err error) error {

@@ -120,15 +120,18 @@ func (c *Deliveries) create(
 	return job, created, err
 }
 
-// Start starts a job's workflow. A workflow that was started before is left alone.
+// Start starts a job's workflow. One that runs is left alone. One that has ended was that of a row that a restore has lost: it
+// knows what became of the file, and the job ends as it did.
 func (c *Deliveries) Start(ctx context.Context, jobID int64, workflowID string, ownerID int64) error {
 	owner := strconv.FormatInt(ownerID, 10)
-	err := start(ctx, c.Temporal, client.StartWorkflowOptions{
+	ended, err := start(ctx, c.Temporal, client.StartWorkflowOptions{
 		ID:                       workflowID,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            lifecycle.DeliveryTitle(jobID),
-		Priority:                 temporal.Priority{FairnessKey: owner}, // for its activities too: users take turns
+		// Of one that has ended.
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		StaticSummary:                            lifecycle.DeliveryTitle(jobID),
+		Priority:                                 temporal.Priority{FairnessKey: owner}, // for its activities too: users take turns
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			temporalio.EntityAttribute.ValueSet(strconv.FormatInt(jobID, 10)),
 			temporalio.StageAttribute.ValueSet(string(lifecycle.DeliveryQueued)),
@@ -141,6 +144,15 @@ func (c *Deliveries) Start(ctx context.Context, jobID int64, workflowID string, 
 		return err
 	}
 
+	if ended {
+		end, err := c.endOfWorkflow(ctx, jobID, workflowID)
+		if err == nil {
+			_, err = c.Finish(ctx, end)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return c.Store.Deliveries.MarkStarted(ctx, jobID)
 }
 

@@ -180,7 +180,7 @@ func (c *Downloads) Restart(ctx context.Context, job download.Download) error {
 	options := downloadStart(job)
 	options.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
 	options.WorkflowExecutionErrorWhenAlreadyStarted = false
-	if err := start(ctx, c.Temporal, options, lifecycle.DownloadType, job.ID); err != nil {
+	if _, err := start(ctx, c.Temporal, options, lifecycle.DownloadType, job.ID); err != nil {
 		return err
 	}
 	return c.Store.Downloads.MarkStarted(ctx, job.ID)

@@ -30,14 +30,16 @@ func rolesOf(user account.User, owner int64) []lifecycle.Role {
 	return roles
 }
 
-// start starts a row's workflow. The options decide whether a workflow that was started before is left alone.
-func start(ctx context.Context, c client.Client, o client.StartWorkflowOptions, workflow string, args ...any) error {
+// start starts a row's workflow. The options decide whether a workflow that was started before is refused; refused reports that.
+func start(
+	ctx context.Context, c client.Client, o client.StartWorkflowOptions, workflow string, args ...any,
+) (refused bool, err error) {
 	o.TaskQueue = lifecycle.MainQueue
-	_, err := c.ExecuteWorkflow(ctx, o, workflow, args...)
-	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !before {
-		return temporalio.Unreachable(err)
+	_, err = c.ExecuteWorkflow(ctx, o, workflow, args...)
+	if _, refused = errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); err != nil && !refused {
+		return false, temporalio.Unreachable(err)
 	}
-	return nil
+	return refused, nil
 }
 
 // pollUntil calls check with growing pauses until check is done or fails, patience is over, or ctx ends.

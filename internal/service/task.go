@@ -88,7 +88,7 @@ func (c *Tasks) Restart(ctx context.Context, task task.Task) error {
 func (c *Tasks) start(
 	ctx context.Context, task task.Task, closed enumspb.WorkflowIdReusePolicy, running enumspb.WorkflowIdConflictPolicy,
 ) error {
-	err := start(ctx, c.Temporal, client.StartWorkflowOptions{
+	_, err := start(ctx, c.Temporal, client.StartWorkflowOptions{
 		ID:                       task.WorkflowID(),
 		WorkflowIDReusePolicy:    closed,
 		WorkflowIDConflictPolicy: running,

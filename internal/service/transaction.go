@@ -297,7 +297,7 @@ func (c *Transactions) Restart(ctx context.Context, hash string) error {
 }
 
 func (c *Transactions) start(ctx context.Context, options client.StartWorkflowOptions, hash string) error {
-	if err := start(ctx, c.Temporal, options, lifecycle.TransactionType, hash); err != nil {
+	if _, err := start(ctx, c.Temporal, options, lifecycle.TransactionType, hash); err != nil {
 		return err
 	}
 	return c.Store.Transactions.MarkStarted(ctx, hash)

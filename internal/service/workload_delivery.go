@@ -99,7 +99,7 @@ func (d liveDelivery) Restart(ctx context.Context) error { return d.Start(ctx) }
 func (d liveDelivery) End(ctx context.Context, loss Loss) (restarted bool, err error) {
 	end := lifecycle.DeliveryEnd{JobID: d.ID, Action: lifecycle.DeliveryActionFail, Reason: reasonOf(loss)}
 	if loss.Finding == operations.FindingEnded {
-		if end, err = d.endOfWorkflow(ctx); err != nil {
+		if end, err = d.deliveries.endOfWorkflow(ctx, d.ID, d.WorkflowID()); err != nil {
 			return false, err
 		}
 	}
@@ -110,13 +110,13 @@ func (d liveDelivery) End(ctx context.Context, loss Loss) (restarted bool, err e
 // endOfWorkflow reads a job's end from its ended workflow: the record was set back to an earlier moment. A file that
 // was delivered since that moment is not delivered again. A workflow that has been reset meanwhile is open, and has no
 // result for a long time.
-func (d liveDelivery) endOfWorkflow(ctx context.Context) (lifecycle.DeliveryEnd, error) {
-	end := lifecycle.DeliveryEnd{JobID: d.ID, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkflowLost}
+func (c *Deliveries) endOfWorkflow(ctx context.Context, jobID int64, workflowID string) (lifecycle.DeliveryEnd, error) {
+	end := lifecycle.DeliveryEnd{JobID: jobID, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkflowLost}
 	ctx, cancel := context.WithTimeout(ctx, resultPatience)
 	defer cancel()
 
 	var outcome lifecycle.DeliveryOutcome
-	err := d.deliveries.Temporal.GetWorkflow(ctx, d.WorkflowID(), "").Get(ctx, &outcome)
+	err := c.Temporal.GetWorkflow(ctx, workflowID, "").Get(ctx, &outcome)
 	failure, failed := errors.AsType[*temporal.ApplicationError](err)
 
 	switch {

@@ -94,12 +94,14 @@ func ReadKey(path string) (Key, error) {
 	return ParseKey(string(data))
 }
 
-// containerSecrets is where container engines put the secrets of a container, for all of its accounts: Docker Compose cannot
-// give them an owner (moby looks for the account's name on the machine instead of in the image).
+// containerSecrets is where container engines put the secrets of a container, which all of its accounts may read: Docker Compose
+// cannot give them an owner (moby looks for the account's name on the machine instead of in the image). A container has the
+// processes of one service; outside of one, only root can make this folder and decides who enters it.
 const containerSecrets = "/run/secrets/"
 
-// isPrivate reports whether a file is a plain one that only its owner may read, or that is in this container alone.
+// isPrivate reports whether a file is a plain one that only its owner may read, or one of this container alone that only its
+// owner may write.
 func isPrivate(path string, mode fs.FileMode) bool {
 	inContainer := strings.HasPrefix(filepath.Clean(path), containerSecrets)
-	return mode.IsRegular() && (mode.Perm()&0o077 == 0 || inContainer)
+	return mode.IsRegular() && (mode.Perm()&0o077 == 0 || inContainer && mode.Perm()&0o022 == 0)
 }

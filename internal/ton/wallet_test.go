@@ -319,6 +319,7 @@ func TestPrivateFiles(t *testing.T) {
 		{"/home/key", 0o600 | fs.ModeNamedPipe, false},
 		{"/run/secrets/ton_key", 0o444, true},
 		{"/run/secrets/ton_key", 0o400, true},
+		{"/run/secrets/ton_key", 0o666, false},
 		{"/run/secrets/ton_key", 0o444 | fs.ModeNamedPipe, false},
 		{"/run/secrets/../key", 0o444, false},
 		{"/home/run/secrets/key", 0o444, false},

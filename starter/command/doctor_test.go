@@ -21,6 +21,9 @@ func setDoctor(t *testing.T) (secrets []string) {
 		"STAGECOACH_QBITTORRENT_URL":      nobody,
 		"STAGECOACH_QBITTORRENT_USERNAME": "us",
 		"STAGECOACH_QBITTORRENT_PASSWORD": password,
+		"STAGECOACH_OIDC_ISSUER":          nobody,
+		"STAGECOACH_OIDC_CLIENT_ID":       "us",
+		"STAGECOACH_OIDC_CLIENT_SECRET":   password,
 	} {
 		t.Setenv(name, value)
 	}
@@ -33,7 +36,7 @@ func TestDoctorChecksAProgramsSettings(t *testing.T) {
 	secrets := setDoctor(t)
 	for program, systems := range map[string][]string{
 		"worker": {`postgresql +unreachable`, `temporal +unreachable`, `telegram +unreachable`, `yandex +unreachable`, `qbittorrent +unreachable`, `wallet +off`},
-		"api":    {`postgresql +unreachable`, `temporal +unreachable`, `telegram +unreachable`, `yandex +unreachable`},
+		"api":    {`postgresql +unreachable`, `temporal +unreachable`, `telegram +unreachable`, `yandex +unreachable`, `oidc +unreachable`},
 	} {
 		code, out, errs := starter(t, "doctor", program)
 		if code != 1 || !strings.Contains(errs, "not everything that is configured works") {

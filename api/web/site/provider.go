@@ -18,9 +18,6 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// CallbackPath is where a provider of OpenID Connect sends browsers back to.
-const CallbackPath = "/oidc/callback"
-
 // Provider is a provider of OpenID Connect with which people sign in.
 type Provider struct {
 	Client         *oidc.Client
@@ -53,7 +50,7 @@ func (s *Site) routeProvider() {
 		return
 	}
 	s.API.Mux.Handle("GET /oidc", s.open(s.goToProvider))
-	s.API.Mux.Handle("GET "+CallbackPath, s.open(s.comeFromProvider))
+	s.API.Mux.Handle("GET "+oidc.CallbackPath, s.open(s.comeFromProvider))
 }
 
 // providerName is what the button for the provider says; empty: there is none.

@@ -75,7 +75,7 @@ func newProviderRig(t *testing.T) *providerRig {
 		Name: "Example", OnNewcomer: func(account.User) { w.newcomers.Add(1) },
 		Client: oidc.New(oidc.Options{
 			Issuer: simtest.Serve(t, w.provider), ClientID: "pages", ClientSecret: clientSecret,
-			RedirectURL: w.url + site.CallbackPath, AdminGroup: "admins",
+			RedirectURL: w.url + oidc.CallbackPath, AdminGroup: "admins",
 		}),
 	}
 

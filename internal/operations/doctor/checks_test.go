@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/oidcsim"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
@@ -29,6 +30,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/money"
+	"stagecoach/internal/oidc"
 	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store/operations"
@@ -290,6 +292,28 @@ func TestQBittorrent(t *testing.T) {
 		t, doctor.OfQBittorrent(client(other, ""), false), doctor.StateRefused, fault.ProviderRejected, "", "another program",
 	)
 	want(t, doctor.Off(operations.QBittorrent, "no address", doctor.AboutDownloads), doctor.StateOff, "", "", "no address")
+}
+
+func TestProvider(t *testing.T) {
+	t.Parallel()
+	standIn := must[*oidcsim.Server](t)(oidcsim.New(oidcsim.Options{ClientID: "us", ClientSecret: secretPassword}))
+	t.Cleanup(func() { _ = standIn.Close() })
+	check := func(issuer, secret string) doctor.Check {
+		return doctor.OfProvider(oidc.New(oidc.Options{Issuer: issuer, ClientID: "us", ClientSecret: secret}), issuer, "us")
+	}
+	url := serve(t, standIn)
+
+	want(t, check(url, secretPassword), doctor.StateWorks, "", "client us", url)
+	want(t, check(url, "s3cr3t-but-wrong"), doctor.StateRefused, fault.SignInNotVerified, "", "")
+	want(t, check(url+"/", secretPassword), doctor.StateUnreachable, fault.SignInProviderAway, "", "")
+	want(t, check(nobody, secretPassword), doctor.StateUnreachable, fault.SignInProviderAway, "", "")
+	for kind, state := range map[string]doctor.State{"400": doctor.StateUnverified, "500": doctor.StateUnreachable} {
+		standIn.AddFault(sim.Fault{Match: "/token", Kind: kind, Times: 1})
+		if found := check(url, secretPassword).Run(t.Context()); found.State != state {
+			t.Errorf("%s at the token endpoint: %+v, want %s", kind, found, state)
+		}
+	}
+	want(t, doctor.Off(doctor.Provider, "no issuer", doctor.AboutProvider), doctor.StateOff, "", "", "no issuer")
 }
 
 func ownWallet(t *testing.T, seed string) *ton.Wallet {

@@ -9,8 +9,11 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Wallet is the name of what is checked besides the systems outside.
-const Wallet = "wallet"
+// Names of what is checked besides the systems outside whose state the record has.
+const (
+	Wallet   = "wallet"
+	Provider = "oidc" // with which people sign in
+)
 
 // Parts of the document that says how to get what is missing.
 const (
@@ -23,6 +26,7 @@ const (
 	AboutDownloads = guide + "#qbittorrent"
 	AboutWallet    = guide + "#the-wallet"
 	AboutFragment  = guide + "#fragment"
+	AboutProvider  = "docs/pages.md#sign-in-with-a-provider"
 )
 
 // Off is the check of a system for which nothing is configured.
@@ -48,7 +52,7 @@ func away(err error) bool {
 		return true
 	}
 	code := string(fault.CodeOf(err))
-	for _, ending := range []string{"_UNREACHABLE", "_TIMEOUT", "_UNAVAILABLE", "_RATE_LIMITED"} {
+	for _, ending := range []string{"_UNREACHABLE", "_TIMEOUT", "_UNAVAILABLE", "_RATE_LIMITED", "_AWAY"} {
 		if strings.HasSuffix(code, ending) {
 			return true
 		}
