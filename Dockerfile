@@ -14,12 +14,11 @@ FROM build AS build-dev
 RUN --mount=type=cache,target=/root/.cache/go-build CGO_ENABLED=0 go build -tags=stdjson -trimpath -buildvcs=false -ldflags='-s -w' -o /out-dev/ ./dev
 
 # Alpine rather than an empty image: its wget asks for the health, and it brings the certificates.
-FROM alpine:3.22.2 AS base
+FROM alpine:3.22.2 AS machine
 RUN apk upgrade --no-cache \
 	&& apk add --no-cache ca-certificates tzdata \
 	&& adduser -D -H -u 10001 stagecoach \
 	&& install -d -o stagecoach -g stagecoach /spool
-COPY --from=build /out/ /usr/local/bin/
 USER stagecoach
 ENV STAGECOACH_API_ADDR=0.0.0.0:8080 \
 	STAGECOACH_API_METRICS_ADDR=0.0.0.0:9092 \
@@ -27,6 +26,14 @@ ENV STAGECOACH_API_ADDR=0.0.0.0:8080 \
 	STAGECOACH_SPOOL_DIR=/spool
 EXPOSE 8080 9090 9092
 CMD ["worker"]
+
+# The image of a release (.goreleaser.yaml), with the programs that the release has.
+FROM machine AS release
+ARG TARGETPLATFORM
+COPY $TARGETPLATFORM/ /usr/local/bin/
+
+FROM machine AS base
+COPY --from=build /out/ /usr/local/bin/
 
 FROM base AS dev
 USER root

@@ -3,6 +3,9 @@
 GOLANGCI_VERSION := v2.15.0
 WORKFLOWCHECK_VERSION := v0.6.0
 GREMLINS_VERSION := v0.6.0
+# The newest whose modules the Go module proxy has; v2.18 needs Go 1.27 too.
+GORELEASER_VERSION := v2.16.0
+SYFT_VERSION := v1.57.0
 
 # Each version has its own folder, so that a new version is fetched.
 GOLANGCI := bin/tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
@@ -14,6 +17,8 @@ AXE_VERSION := 4.14.1
 AXE_SHA256 := e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
 AXE := bin/tools/axe-$(AXE_VERSION)
 GREMLINS := bin/tools/gremlins-$(GREMLINS_VERSION)/gremlins
+GORELEASER := bin/tools/goreleaser-$(GORELEASER_VERSION)/goreleaser
+SYFT := bin/tools/syft-$(SYFT_VERSION)/syft
 # Node.js, and what package-lock.json names: another client of the Model Context Protocol, and the protocol's own suite.
 NODE_VERSION := 22.23.3
 NODE_SHA256 := 00b5c43d88958dbbf45339c4d5e9a76289c7e25876fd08270b379e485e151fc5
@@ -28,7 +33,7 @@ TEST_FLAGS ?= -p 2 -parallel 4 -timeout 15m -ldflags=-w
 SOAK ?= 15m
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build test test-short test-deps night night-faults night-cluster night-versions night-pages night-chaos night-soak night-abuse night-compose chaos odd mutants lint digests fmt bench bench-scale screenshots soak soak-payments soak-abuse docs histories clean
+.PHONY: help dev build test test-short test-deps night night-faults night-cluster night-versions night-pages night-chaos night-soak night-abuse night-compose night-release chaos odd mutants lint release-check release-snapshot digests fmt bench bench-scale screenshots soak soak-payments soak-abuse docs histories clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,7 +61,7 @@ test-short: ## Run the tests without the end-to-end tests (about a minute).
 
 # Each part of the night takes some twenty minutes at most. A test that takes long has a name with the prefix of its part.
 NIGHT := STAGECOACH_NIGHT=1 go test -race -count=1 $(TEST_FLAGS) -timeout 30m
-night: night-faults night-cluster night-versions night-pages night-chaos night-soak night-abuse night-compose ## Run all tests that take long, part by part (some two hours).
+night: night-faults night-cluster night-versions night-pages night-chaos night-soak night-abuse night-compose night-release ## Run all tests that take long, part by part (some two hours).
 
 night-%: RACE := -race
 
@@ -84,6 +89,21 @@ night-abuse: soak-abuse odd ## Send random requests, and abuse the service for s
 # Builds images that stand in for those of other makers, where there are none yet, and the images of the Dockerfile.
 night-compose: ## Run docker-compose.yml with a container engine, which is installed and started if needed (root on Debian).
 	dev/containers/engine.sh sh -ec 'dev/containers/images.sh && STAGECOACH_NIGHT=1 go test -count=1 -timeout 40m -v -run "^TestContainers" ./dev/containers'
+
+# The image for the package's test is built by the Dockerfile of the stand-ins, like the others.
+night-release: release-snapshot ## Make all files of a release, and install, upgrade and remove the package on a Debian with systemd (root on Debian).
+	dev/containers/engine.sh sh -ec 'dev/containers/images.sh && STAGECOACH_NIGHT=1 go test -count=1 -timeout 40m -v -run "^TestDebian" ./dev/containers'
+
+# The version of the code, with what makes it older than the release.
+SNAPSHOT ?= $(shell sed -n 's/.*Version = "\(.*\)"/\1/p' internal/app/version.go)-snapshot
+RELEASE := SNAPSHOT=$(SNAPSHOT) PATH="$(abspath $(dir $(SYFT))):$$PATH" $(GORELEASER)
+
+release-check: $(GORELEASER) ## Check the description of a release, .goreleaser.yaml.
+	$(GORELEASER) check
+
+# Images need an engine with buildx, which emulates or has the other architecture.
+release-snapshot: $(GORELEASER) $(SYFT) ## Make the files of a release in bin/release, without a tag and without uploading (SNAPSHOT=0.0.1: their version).
+	$(RELEASE) release --snapshot --clean$(shell docker buildx version >/dev/null 2>&1 || echo ' --skip=docker')
 
 # `make test` runs 300 of them, always the same.
 CHAOS ?= 10000
@@ -213,3 +233,9 @@ $(WORKFLOWCHECK):
 
 $(GREMLINS):
 	GOBIN=$(abspath $(@D)) go install github.com/go-gremlins/gremlins/cmd/gremlins@$(GREMLINS_VERSION)
+
+$(GORELEASER):
+	GOBIN=$(abspath $(@D)) go install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+
+$(SYFT):
+	GOBIN=$(abspath $(@D)) go install github.com/anchore/syft/cmd/syft@$(SYFT_VERSION)

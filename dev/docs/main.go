@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -36,6 +37,9 @@ var documents = append(
 	markdown("docs/settings.md", part{"settings", settingsTable}),
 	document{"deploy/compose/settings.env", "# begin %s\n", "# end %s\n", []part{{"settings", composeSettings}}},
 	document{"deploy/compose/temporal.yaml", "# begin %s\n", "# end %s\n", []part{{"partitions", composePartitions}}},
+	unit("stagecoach.service", config.ForServe),
+	unit("stagecoach-payments.service", config.ForPayments),
+	unit("stagecoach-grant.service", config.ForServe, databaseURL),
 	document{".env.example", "# begin %s\n", "# end %s\n", []part{{"settings", exampleSettings}}},
 )
 

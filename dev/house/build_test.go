@@ -9,7 +9,7 @@ import (
 	"stagecoach/dev/stack"
 )
 
-// TestProgramsAreBuiltAlike compares how the image and `make build` build the programs with how tests and benches do.
+// TestProgramsAreBuiltAlike compares how the image, `make build` and a release build the programs with how tests and benches do.
 func TestProgramsAreBuiltAlike(t *testing.T) {
 	t.Parallel()
 	for file, builds := range map[string]int{"Dockerfile": 2, "Makefile": 1} {
@@ -23,5 +23,13 @@ func TestProgramsAreBuiltAlike(t *testing.T) {
 		if found := strings.Count(string(text), "go build -tags="+stack.Tags+" "); found != builds {
 			t.Errorf("%s builds %d times with the tags of stack.Tags", file, found)
 		}
+	}
+
+	release, err := os.ReadFile(filepath.Join("..", "..", ".goreleaser.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(release), "\n    tags: ["+stack.Tags+"]\n") {
+		t.Errorf(".goreleaser.yaml does not build with the tags of stack.Tags")
 	}
 }

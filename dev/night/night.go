@@ -15,7 +15,7 @@ const Wanted = "STAGECOACH_NIGHT"
 func Enabled() bool { return os.Getenv(Wanted) != "" }
 
 // parts are the prefixes that the Makefile names.
-var parts = regexp.MustCompile(`^Test(Night|Cluster|Versions|Containers)`)
+var parts = regexp.MustCompile(`^Test(Night|Cluster|Versions|Containers|Debian)`)
 
 // Only skips a test unless the tests that take long are enabled.
 func Only(t testing.TB) {

@@ -28,8 +28,13 @@ import (
 )
 
 // Main runs a service with the program's settings of the environment until a signal asks it to stop, and gives the exit
-// code.
+// code. With the one argument version, or --version, it only prints that.
 func Main(program config.Program, service func(context.Context, config.Config, *slog.Logger) error) int {
+	if AsksVersion(os.Args[1:]) {
+		fmt.Fprintln(os.Stdout, ThisBuild())
+		return 0
+	}
+
 	c, err := config.LoadFor(program, os.LookupEnv)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -60,9 +65,6 @@ func Main(program config.Program, service func(context.Context, config.Config, *
 // requestPatience is how long a request waits for its workflow's outcome: longer than a lost workflow task takes to be
 // repeated.
 const requestPatience = 25 * time.Second
-
-// Version is the program's version, for the documentation it serves.
-const Version = "0.2.0"
 
 // processMetrics are shared by the services of one process: dev runs both.
 var (

@@ -94,14 +94,21 @@ func ReadKey(path string) (Key, error) {
 	return ParseKey(string(data))
 }
 
-// containerSecrets is where container engines put the secrets of a container, which all of its accounts may read: Docker Compose
-// cannot give them an owner (moby looks for the account's name on the machine instead of in the image). A container has the
-// processes of one service; outside of one, only root can make this folder and decides who enters it.
-const containerSecrets = "/run/secrets/"
+const (
+	// containerSecrets is where container engines put the secrets of a container, which all of its accounts may read: Docker
+	// Compose cannot give them an owner (moby looks for the account's name on the machine instead of in the image). A container
+	// has the processes of one service; outside of one, only root can make this folder and decides who enters it.
+	containerSecrets = "/run/secrets/"
 
-// isPrivate reports whether a file is a plain one that only its owner may read, or one of this container alone that only its
-// owner may write.
+	// unitSecrets is where systemd puts the credentials of a unit, in a folder that its account alone may enter. The files may
+	// be root's, with an ACL for the account, which shows as a right of the group.
+	unitSecrets = "/run/credentials/"
+)
+
+// isPrivate reports whether a file is a plain one that only its owner may read, or one of this container or unit alone that only
+// its owner may write.
 func isPrivate(path string, mode fs.FileMode) bool {
-	inContainer := strings.HasPrefix(filepath.Clean(path), containerSecrets)
-	return mode.IsRegular() && (mode.Perm()&0o077 == 0 || inContainer && mode.Perm()&0o022 == 0)
+	path = filepath.Clean(path)
+	given := strings.HasPrefix(path, containerSecrets) || strings.HasPrefix(path, unitSecrets)
+	return mode.IsRegular() && (mode.Perm()&0o077 == 0 || given && mode.Perm()&0o022 == 0)
 }

@@ -323,6 +323,8 @@ func TestPrivateFiles(t *testing.T) {
 		{"/run/secrets/ton_key", 0o444 | fs.ModeNamedPipe, false},
 		{"/run/secrets/../key", 0o444, false},
 		{"/home/run/secrets/key", 0o444, false},
+		{"/run/credentials/stagecoach-payments.service/key", 0o440, true},
+		{"/run/credentials/../key", 0o440, false},
 	} {
 		if got := isPrivate(test.path, test.mode); got != test.want {
 			t.Errorf("%s with %v: %t", test.path, test.mode, got)

@@ -1,7 +1,7 @@
 // Package command is Stagecoach's command line: the root of all commands, its exit codes and its error texts.
 //
 // The commands themselves are in the packages below, one for each workload. Every command but doctor, migrate, reseal,
-// restored and those of backups is an ordinary client of the API.
+// restored, version and those of backups is an ordinary client of the API.
 package command
 
 import (
@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stagecoach/internal/app"
 	"stagecoach/internal/fault"
 	"stagecoach/starter/command/account"
 	"stagecoach/starter/command/delivery"
@@ -53,7 +54,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 }
 
 func newRoot(name string) *cobra.Command {
-	root := terminal.Group(&cobra.Command{Use: name, Short: "Use and operate Stagecoach"}, remote.Calling(
+	root := terminal.Group(&cobra.Command{Use: name, Short: "Use and operate Stagecoach", Version: app.Version}, remote.Calling(
 		delivery.New(), delivery.NewFiles(),
 		task.New(), task.NewWorkspace(),
 		download.New(), download.NewBook(),
@@ -66,7 +67,8 @@ func newRoot(name string) *cobra.Command {
 	)...)
 
 	root.AddCommand(operate.NewDoctor(), operate.NewMigrate(), operate.NewRestored(), operate.NewReseal())
-	root.AddCommand(operate.NewBackupKey(), operate.NewBackup(), operate.NewRestore())
+	root.AddCommand(operate.NewBackupKey(), operate.NewBackup(), operate.NewRestore(), operate.NewVersion())
+	root.SetVersionTemplate(app.ThisBuild().String() + "\n")
 	return root
 }
 

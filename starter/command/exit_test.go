@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"stagecoach/internal/app"
 )
 
 func problemJSON(status int, code string) string {
@@ -161,5 +163,20 @@ func TestStrangersCannotSteerTheTerminal(t *testing.T) {
 	code, out, _ := api.starter(t, "files")
 	if code != 0 || strings.ContainsAny(out, "\x1b\u202e") || strings.Count(out, "\n") != 2 {
 		t.Errorf("exit code %d, output %q", code, out)
+	}
+}
+
+// TestVersion prints the same with the command and with the flag, and the parts as JSON, without any API.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"version": "Stagecoach " + app.Version + ", commit ", "--version": "Stagecoach " + app.Version + ", commit ",
+		"version --json": `{"version":"` + app.Version + `","commit":"`,
+	} {
+		var out, errs strings.Builder
+		code := Run(t.Context(), append([]string{"starter"}, strings.Fields(line)...), &out, &errs)
+		if code != 0 || !strings.HasPrefix(out.String(), want) || errs.String() != "" {
+			t.Errorf("%s ended with %d, %q, %q", line, code, &out, &errs)
+		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 || os.Args[1] != string(config.ForServe) {
-		fmt.Fprintln(os.Stderr, "usage: stagecoach serve\n\nRuns the API, the bot and a worker with the settings of the environment.")
+	if args := os.Args[1:]; !app.AsksVersion(args) && (len(args) != 1 || args[0] != string(config.ForServe)) {
+		fmt.Fprintln(os.Stderr, "usage: stagecoach serve | version\n\nRuns the API, the bot and a worker with the settings of the environment, or prints the version.")
 		os.Exit(2)
 	}
 	os.Exit(app.Main(config.ForServe, serve))

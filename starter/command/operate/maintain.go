@@ -115,3 +115,17 @@ database needs the other keys.`,
 		},
 	}
 }
+
+// NewVersion makes the command that says what this program was built from. It is no client of the API.
+func NewVersion() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "version", Short: "Show the version of this program, and the commit and the Go that it was built from",
+		Args: terminal.AsUsed,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return show(cmd.OutOrStdout(), asJSON, app.ThisBuild(), app.ThisBuild().String())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
+	return cmd
+}
