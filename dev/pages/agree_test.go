@@ -219,10 +219,15 @@ const watched = `window.began = Date.now();
 	1`
 
 // plain is what a page shows, without times, ages, the state of the connection, the keys of forms, and what a form that
-// keeps its choice offers.
+// keeps its choice offers. Attributes are in the order of their names: an element that was changed gets a new one last.
 const plain = `(() => {
 	const main = document.querySelector("main").cloneNode(true);
 	for (const one of main.querySelectorAll("time, [data-link], [data-age], input[name=key], [data-keep] option")) one.remove();
+	for (const one of main.querySelectorAll("*")) {
+		const all = [...one.attributes].sort((a, b) => a.name < b.name ? -1 : 1);
+		for (const a of all) one.removeAttribute(a.name);
+		for (const a of all) one.setAttribute(a.name, a.value);
+	}
 	return main.innerHTML.replace(/\s+/g, " ");
 })()`
 
