@@ -22,6 +22,7 @@ if ! docker compose version >/dev/null 2>&1; then
 fi
 
 if ! docker info >/dev/null 2>&1; then
+	mkdir -p "$top/bin"
 	dockerd >"$top/bin/dockerd.log" 2>&1 &
 	engine=$!
 	trap 'kill $engine; wait $engine || true' EXIT

@@ -268,7 +268,7 @@ func composeDemo(t *testing.T) *containers {
 	for _, place := range []string{
 		"api:8080", "api:9092", "worker:9090", "payments:9090", "standin-telegram:8081", "standin-yandex:8082",
 		"standin-qbittorrent:8083",
-		"standin-toncenter:8084", "standin-fragment:8085", "standin-oidc:8086",
+		"standin-toncenter:8084", "standin-fragment:8085", "standin-oidc:8086", "standin-torznab:8089",
 	} {
 		free, err := servers.FreePort()
 		must(t, err)
