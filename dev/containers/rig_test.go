@@ -182,6 +182,8 @@ func (c *checkout) remove() {
 		c.Logf("%s", out)
 		out, _ = c.tryCompose("--profile", "*", "logs", "--tail", "5")
 		c.Logf("%s", out)
+		out, _ = c.docker("network", "inspect", c.project+"_default") // once it kept an endpoint of a container that was gone
+		c.Logf("%s", out)
 	}
 	if _, err := c.tryCompose("--profile", "*", "down", "--volumes", "--remove-orphans", "--timeout", "5"); err != nil {
 		c.Errorf("down: %v", err)
