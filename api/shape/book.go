@@ -16,6 +16,18 @@ type Book struct {
 	UpdatedAt time.Time `json:"updated_at" example:"2026-03-01T12:00:00Z"`
 }
 
+// Sending is a medium that is sent to a chat.
+type Sending struct {
+	Deliveries []SentFile `json:"deliveries" doc:"One for each file, in reading order"`
+}
+
+// SentFile is a file of a medium that is sent to a chat.
+type SentFile struct {
+	DeliveryID string `json:"delivery_id" example:"17"`
+	FileName   string `json:"file_name" example:"A Treatise on Wheels.epub"`
+	Size       int64  `json:"size" example:"734003" doc:"Bytes"`
+}
+
 // Media is a medium of a book that a download brought.
 type Media struct {
 	MediaType string  `json:"media_type" enum:"text,audio"`

@@ -62,6 +62,8 @@ var (
 var downloadFaults = Faults{
 	fault.DownloadNotFound:     {"No such download. /downloads lists yours.", "Такой загрузки нет. Ваши загрузки: /downloads"},
 	fault.BookNotFound:         {"No such book.", "Такой книги нет."},
+	fault.MediaNotReady:        {"The library has no files of it.", "В библиотеке нет его файлов."},
+	fault.TooManyFiles:         {"It has too many files to send them all at once.", "В нём слишком много файлов, чтобы прислать все сразу."},
 	fault.NoFreeSpace:          {"There is too little free disk space. The download waits until there is more.", "Мало свободного места на диске. Загрузка ждёт, пока его станет больше."},
 	fault.SourceUnavailable:    {"The site of the torrent file does not answer now.", "Сайт с торрент-файлом сейчас не отвечает."},
 	fault.SourceRefused:        {"The site refuses to send this torrent file. Check the link.", "Сайт не отдаёт этот торрент-файл. Проверьте ссылку."},

@@ -17,7 +17,7 @@ var floors = [][]string{
 	{"internal/lifecycle", "internal/outbound", "internal/ton", "internal/torrent", "internal/fetch"},
 	{"internal/stars", "internal/webhook"},
 	{"internal/store", "internal/config", "internal/temporalio", "api/shape", "internal/telegram", "internal/oidc", "internal/yandex", "internal/qbittorrent", "internal/torznab", "internal/toncenter", "internal/fragment"},
-	{"internal/receipt", "internal/service/waiting", "internal/allowance"},
+	{"internal/receipt", "internal/service/waiting", "internal/allowance", "internal/shelf"},
 	{"internal/service", "internal/service/webhooks", "internal/catalog", "internal/feed", "api/client", "api/words"},
 	{"internal/operations/cleanup", "internal/operations/counts", "internal/operations/doctor", "internal/operations/liveness", "internal/operations/reconcile", "internal/operations/status", "activities", "api/rest/server"},
 	{"workflows/record", "api/bot", "api/web", "api/mcp", "internal/app", "api/rest/accounts", "api/rest/deliveries", "api/rest/downloads", "api/rest/events", "api/rest/operators", "api/rest/tasks", "api/rest/transactions", "api/rest/webhooks"},

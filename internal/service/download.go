@@ -45,6 +45,9 @@ type Downloads struct {
 	Indexers       Indexers      // nil: nothing can be searched for
 	// Searches counts the searches of each user, for their limit. Copies of the service share it. nil: no limit.
 	Searches *allowance.Rates[int64]
+	// Deliveries sends files of the library to chats.
+	Deliveries *Deliveries
+	Library    bool // there is a library folder
 }
 
 // Deadline returns when a download fails unless its torrent is found again; nil: the torrent is not missing.

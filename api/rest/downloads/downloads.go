@@ -63,6 +63,7 @@ func Register(s *server.Server, downloads *service.Downloads) {
 	h.registerDownloads()
 	h.registerBooks()
 	h.registerReleases()
+	h.registerSending()
 }
 
 // registerDownloads adds the operations of downloads.

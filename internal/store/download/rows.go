@@ -54,6 +54,9 @@ type Download struct {
 	CancelError       string     `db:"cancel_error"`        // a fault code: why the last removal of the torrent failed
 	KeepFiles         bool       `db:"keep_files"`
 
+	Send   bool       `db:"send"`    // its files are to be sent to the owner when they are there
+	SentAt *time.Time `db:"sent_at"` // when their deliveries were made
+
 	RequestKey        string     `db:"request_key"` // the user's key; empty: each request is a new one
 	WorkflowStartedAt *time.Time `db:"workflow_started_at"`
 
@@ -82,7 +85,7 @@ func (d Download) Facts() lifecycle.DownloadFacts {
 const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, source_url, external_job_id, created_at_utc,
 	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, infohash_v1, infohash_v2,
 	save_path, content_path, size, progress, speed, eta_seconds, added_at, resumed_at, progress_at, attention,
-	cancel_requested_at, cancel_requested_by, removing_at, cancel_error, keep_files,
+	cancel_requested_at, cancel_requested_by, removing_at, cancel_error, keep_files, send, sent_at,
 	coalesce(request_key, '') AS request_key, workflow_started_at,
 	u.status AS user_status, coalesce(b.title, '') AS book_title, now() AS now
 	FROM download_jobs d JOIN users u ON u.id = d.user_id LEFT JOIN books b ON b.id = d.book_id `
