@@ -14,6 +14,7 @@ import (
 
 	"stagecoach/api/bot"
 	"stagecoach/api/mcp/tool"
+	"stagecoach/api/opds"
 	"stagecoach/api/parts"
 	"stagecoach/api/rest"
 	"stagecoach/api/rest/events"
@@ -28,6 +29,7 @@ import (
 	"stagecoach/internal/feed"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
+	"stagecoach/internal/shelf"
 )
 
 // botPatience is how long the bot waits for the end of a job that a person cancels: the chat's next update waits
@@ -120,6 +122,8 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 		Parts: parts.REST(p.services, p.files), Workloads: p.services.Workloads(), OnBlocked: p.services.Tasks.Blocked,
 		Webhooks: p.Webhooks(), Status: p.reporter, Feed: stream, Temporal: p.Temporal, Codec: readers,
 	})
+
+	opds.Register(api, p.services.Downloads, shelf.Folder{Dir: p.Config.Library.Dir})
 
 	workflows := ""
 	if ui := p.Config.API.WebUIOrigin; ui != "" {

@@ -20,7 +20,7 @@ var floors = [][]string{
 	{"internal/receipt", "internal/service/waiting", "internal/allowance", "internal/shelf"},
 	{"internal/service", "internal/service/webhooks", "internal/catalog", "internal/feed", "api/client", "api/words"},
 	{"internal/operations/cleanup", "internal/operations/counts", "internal/operations/doctor", "internal/operations/liveness", "internal/operations/reconcile", "internal/operations/status", "activities", "api/rest/server"},
-	{"workflows/record", "api/bot", "api/web", "api/mcp", "internal/app", "api/rest/accounts", "api/rest/deliveries", "api/rest/downloads", "api/rest/events", "api/rest/operators", "api/rest/tasks", "api/rest/transactions", "api/rest/webhooks"},
+	{"workflows/record", "api/bot", "api/web", "api/mcp", "api/opds", "internal/app", "api/rest/accounts", "api/rest/deliveries", "api/rest/downloads", "api/rest/events", "api/rest/operators", "api/rest/tasks", "api/rest/transactions", "api/rest/webhooks"},
 	{"workflows/delivery", "workflows/task", "workflows/download", "workflows/transaction", "workflows/reconciler", "workflows/retention", "workflows/webhook", "api/rest", "api/parts"},
 	{"workflows"},
 	{"worker/run", "api/run", "starter/command"},

@@ -60,6 +60,11 @@ func (c *Downloads) Books(ctx context.Context, f download.BookFilter) ([]downloa
 	return c.Store.Downloads.Books(ctx, f)
 }
 
+// Files returns the files that the library folder has of books, in reading order.
+func (c *Downloads) Files(ctx context.Context, books ...int64) ([]download.LibraryFile, error) {
+	return c.Store.Downloads.FilesOf(ctx, books)
+}
+
 // MarkMedium records that a person has found a medium missing, or has deleted it, and returns the book as it is then.
 // Only administrators may do this.
 func (c *Downloads) MarkMedium(
@@ -167,7 +172,7 @@ func (c *Downloads) SendBook(
 
 // filesToSend gives the files of a medium as deliveries know files.
 func (c *Downloads) filesToSend(ctx context.Context, book int64, mediaType string) ([]delivery.File, error) {
-	held, err := c.Store.Downloads.FilesOf(ctx, []int64{book})
+	held, err := c.Files(ctx, book)
 	if err != nil {
 		return nil, err
 	}

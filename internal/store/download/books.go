@@ -97,8 +97,10 @@ func (s *Store) BookByID(ctx context.Context, id int64) (Book, error) {
 type BookFilter struct {
 	Words  string // in the title or the author's name, in any letter case
 	State  string
-	Before int64 // ids below this one
-	Limit  int
+	// Shelved ones have a file in the library folder.
+	Shelved bool
+	Before  int64 // ids below this one
+	Limit   int
 }
 
 // Books lists books, the newest first, by the primary key. A search for rare words reads the whole table: 12 ms with
@@ -106,7 +108,7 @@ type BookFilter struct {
 func (s *Store) Books(ctx context.Context, f BookFilter) ([]Book, error) {
 	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(core.Fold(f.Words)) + "%"
 	return core.Chosen[Book](ctx, s.db, bookSelect+`WHERE folded LIKE $1 AND ($2 = '' OR state = $2) AND ($3::bigint = 0 OR id < $3)
-		ORDER BY id DESC LIMIT $4`, pattern, f.State, f.Before, f.Limit)
+		AND (NOT $5 OR EXISTS (`+libraryFiles+`f.book_id = b.id)) ORDER BY id DESC LIMIT $4`, pattern, f.State, f.Before, f.Limit, f.Shelved)
 }
 
 // mediaOfBook is the constraint that refuses a medium of a deleted book.

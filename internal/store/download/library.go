@@ -18,9 +18,11 @@ type LibraryFile struct {
 const libraryFiles = `SELECT f.book_id, f.media_type, f.place, f.path, f.size
 	FROM library_files f JOIN media_assets m USING (book_id, media_type) WHERE m.status = 'available' AND `
 
-// FilesOf returns the files of the available media of books, in reading order.
+// FilesOf returns the files of the available media of books, in reading order: the first 500 of each, so that an answer
+// about many books stays bounded.
 func (s *Store) FilesOf(ctx context.Context, books []int64) ([]LibraryFile, error) {
-	return core.List[LibraryFile](ctx, s.db, libraryFiles+`f.book_id = ANY ($1) ORDER BY f.book_id, f.media_type, f.place`, books)
+	return core.List[LibraryFile](ctx, s.db, libraryFiles+`f.book_id = ANY ($1) AND f.place <= 500
+		ORDER BY f.book_id, f.media_type, f.place`, books)
 }
 
 // HasFile says whether a path of the library folder is a file of an available medium.
