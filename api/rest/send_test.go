@@ -3,6 +3,7 @@ package rest_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -75,6 +76,85 @@ func TestABookIsSentToTheChat(t *testing.T) {
 	if rows := w.audited(); len(rows) != 1 || !strings.Contains(fmt.Sprint(rows), "send-download") { // Bob's
 		t.Errorf("audited %v", rows)
 	}
+}
+
+// TestIsSentWhenItIsThere wishes at the start that a download's files are sent.
+func TestIsSentWhenItIsThere(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	book := w.book("Wheels")
+	ask := func(send bool) map[string]any {
+		return map[string]any{"book_id": book, "media_type": "text", "source_url": magnet, "send": send}
+	}
+	show := func(id string) map[string]any {
+		return w.send(w.adaToken, "GET", "/v1/downloads/"+id, nil).ok(http.StatusOK).body
+	}
+	deliveries := func() int { return len(w.send(w.adaToken, "GET", "/v1/deliveries", nil).ok(http.StatusOK).items()) }
+	wished := func(id string) {
+		t.Helper()
+		number, _ := strconv.ParseInt(id, 10, 64)
+		if err := w.downloads.SendWished(t.Context(), number); err != nil {
+			t.Error(err)
+		}
+	}
+
+	// It may be wished later, too.
+	id := w.send(w.adaToken, "POST", "/v1/downloads", ask(false)).ok(http.StatusCreated).body["id"].(string)
+	joined := w.send(w.adaToken, "POST", "/v1/downloads", ask(true)).ok(http.StatusOK).body
+	if joined["id"] != id || joined["send"] != true || joined["sent_at"] != nil || joined["files"] != 0.0 {
+		t.Errorf("joined %v", joined)
+	}
+	wished(id)
+	if got := show(id); deliveries() != 0 || got["attention"] != nil {
+		t.Errorf("something was sent before it was there: %v", got)
+	}
+
+	// What cannot be sent is said once, and made up for.
+	w.end(id, lifecycle.DownloadCompleted)
+	wished(id)
+	wished(id)
+	if got := show(id); got["attention"] != "MEDIA_NOT_READY" || got["sent_at"] != nil || got["status"] != "completed" {
+		t.Errorf("not sent: %v", got)
+	}
+	events := w.send(w.adaToken, "GET", "/v1/downloads/"+id+"/events", nil).ok(http.StatusOK).items()
+	if last := events[len(events)-1]; len(events) != 2 || last["type"] != "not_sent" || last["to"] != "completed" {
+		t.Errorf("events %v", events)
+	}
+
+	w.shelve(book, "text", "1.epub", "2.epub")
+	send := func(key string) []string {
+		_, ids := sent(w.send(w.adaToken, "POST", "/v1/downloads/"+id+"/send", nil, "Idempotency-Key", key).ok(http.StatusOK))
+		return ids
+	}
+	first := send("by-hand")
+	wished(id) // the workflow, which was away meanwhile
+	if got := show(id); got["sent_at"] == nil || got["attention"] != nil || got["files"] != 2.0 || deliveries() != 2 {
+		t.Errorf("sent: %v", got)
+	}
+	if again := send("by-hand"); fmt.Sprint(again) == fmt.Sprint(first) || deliveries() != 4 {
+		t.Errorf("sent again after that: %v", again)
+	}
+
+	// A worker that was lost on the way makes each delivery once.
+	second := w.send(w.adaToken, "POST", "/v1/downloads", ask(true)).ok(http.StatusCreated).body["id"].(string)
+	w.end(second, lifecycle.DownloadCompleted)
+	wished(second)
+	w.exec(`UPDATE download_jobs SET sent_at = NULL WHERE id = $1`, second)
+	w.exec(`DELETE FROM jobs WHERE id = (SELECT max(id) FROM jobs)`)
+	wished(second)
+	if got := show(second); got["sent_at"] == nil || deliveries() != 6 {
+		t.Errorf("%d deliveries, %v", deliveries(), got)
+	}
+
+	// Without a wish nothing is sent, and without a folder nothing can be wished.
+	third := w.send(w.adaToken, "POST", "/v1/downloads", ask(false)).ok(http.StatusCreated).body["id"].(string)
+	w.end(third, lifecycle.DownloadCompleted)
+	wished(third)
+	if deliveries() != 6 {
+		t.Error("sent without a wish")
+	}
+	w.downloads.Library = false
+	w.send(w.adaToken, "POST", "/v1/downloads", ask(true)).refused(http.StatusUnprocessableEntity, fault.Validation, "send")
 }
 
 func TestWhatIsNotSentToTheChat(t *testing.T) {

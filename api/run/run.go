@@ -14,7 +14,6 @@ import (
 
 	"stagecoach/api/bot"
 	"stagecoach/api/mcp/tool"
-	"stagecoach/api/opds"
 	"stagecoach/api/parts"
 	"stagecoach/api/rest"
 	"stagecoach/api/rest/events"
@@ -29,7 +28,6 @@ import (
 	"stagecoach/internal/feed"
 	"stagecoach/internal/operations/status"
 	"stagecoach/internal/service"
-	"stagecoach/internal/shelf"
 )
 
 // botPatience is how long the bot waits for the end of a job that a person cancels: the chat's next update waits
@@ -123,7 +121,7 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 		Webhooks: p.Webhooks(), Status: p.reporter, Feed: stream, Temporal: p.Temporal, Codec: readers,
 	})
 
-	opds.Register(api, p.services.Downloads, shelf.Folder{Dir: p.Config.Library.Dir})
+	p.registerOPDS(api)
 
 	workflows := ""
 	if ui := p.Config.API.WebUIOrigin; ui != "" {

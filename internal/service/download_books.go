@@ -206,7 +206,7 @@ func (c *Downloads) Send(ctx context.Context, user account.User, jobID int64, ke
 		return nil, err
 	case job.State != lifecycle.DownloadCompleted:
 		return nil, fault.New(fault.MediaNotReady, "the download has not brought anything yet")
-	case job.Send && job.SentAt == nil && job.UserID == user.ID:
+	case job.ToSend() && job.UserID == user.ID:
 		return c.sendWished(ctx, user, job, source)
 	default:
 		return c.SendBook(ctx, user, job.BookID, job.MediaType, key, source)
@@ -222,4 +222,21 @@ func (c *Downloads) sendWished(
 		return nil, err
 	}
 	return jobs, c.Store.Downloads.MarkSent(ctx, job.ID)
+}
+
+// SendWished sends what a completed download has brought to its owner, if that was wished and not done. A refusal is
+// recorded, and is no error.
+func (c *Downloads) SendWished(ctx context.Context, jobID int64) error {
+	job, err := c.Store.Downloads.ByID(ctx, jobID)
+	if err != nil || !job.ToSend() {
+		return err
+	}
+	owner, err := c.Store.Accounts.UserByID(ctx, job.UserID)
+	if err == nil {
+		_, err = c.sendWished(ctx, owner, job, delivery.SourceBot)
+	}
+	if refusal := fault.As(err); refusal != nil && !refusal.Retryable {
+		return c.Store.Downloads.MarkNotSent(ctx, jobID, refusal.Code)
+	}
+	return err
 }

@@ -95,8 +95,8 @@ func (s *Store) BookByID(ctx context.Context, id int64) (Book, error) {
 
 // BookFilter chooses books; zero fields choose all.
 type BookFilter struct {
-	Words  string // in the title or the author's name, in any letter case
-	State  string
+	Words string // in the title or the author's name, in any letter case
+	State string
 	// Shelved ones have a file in the library folder.
 	Shelved bool
 	Before  int64 // ids below this one

@@ -3,6 +3,8 @@ package download
 import (
 	"context"
 
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
 )
 
@@ -35,4 +37,22 @@ func (s *Store) HasFile(ctx context.Context, path string) (bool, error) {
 func (s *Store) MarkSent(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET sent_at = coalesce(sent_at, now()), attention = '', updated_at_utc = now()
 		WHERE id = $1`, id)
+}
+
+// WishSent records that a download's files are to be sent to its owner when it completes. One that has ended stays as it
+// is.
+func (s *Store) WishSent(ctx context.Context, id int64) error {
+	return s.db.Do(ctx, `UPDATE download_jobs SET send = true WHERE id = $1 AND status IN `+liveDownloads, id)
+}
+
+// MarkNotSent records why the deliveries of a download's files could not be made, with a notice to its owner.
+func (s *Store) MarkNotSent(ctx context.Context, id int64, code fault.Code) error {
+	_, err := s.Change(ctx, id, func(walk *DownloadWalk) error {
+		if walk.Row.SentAt == nil && walk.Row.Attention != string(code) {
+			walk.Row.Attention = string(code)
+			walk.Note(lifecycle.DownloadNotSent)
+		}
+		return nil
+	})
+	return err
 }
