@@ -123,3 +123,11 @@ func WhyDownloadFailed(language string, reason *string, lastError string) string
 	}
 	return said
 }
+
+// WhyNotSent says why what was downloaded was not sent to the chat, by a fault code of downloads or of deliveries.
+func WhyNotSent(code string) Text {
+	if said, ok := downloadFaults[fault.Code(code)]; ok {
+		return said
+	}
+	return deliveryFaults.Text(fault.Code(code))
+}

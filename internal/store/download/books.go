@@ -52,6 +52,7 @@ type MediaAsset struct {
 	Status    string `json:"status"`
 	Path      string `json:"path"` // in qBittorrent's file system
 	SourceURL string `json:"source_url"`
+	Files     int    `json:"files"`    // that the library folder has of it
 	OwnerID   *int64 `json:"owner_id"` // whose download has fetched it; nil: unknown
 }
 
@@ -64,7 +65,8 @@ func (m MediaAsset) LinkFor(viewer account.User) *string {
 }
 
 const bookSelect = `SELECT id, title, author, state, creator_id, created_at, updated_at,
-	(SELECT coalesce(jsonb_agg(jsonb_build_object('media_type', media_type, 'status', status, 'path', path, 'source_url', source_url, 'owner_id', owner_id)
+	(SELECT coalesce(jsonb_agg(jsonb_build_object('media_type', media_type, 'status', status, 'path', path, 'source_url', source_url, 'owner_id', owner_id,
+		'files', (SELECT count(*) FROM library_files f WHERE f.book_id = m.book_id AND f.media_type = m.media_type))
 		ORDER BY media_type), '[]') FROM media_assets m WHERE m.book_id = b.id) AS media
 	FROM books b `
 
