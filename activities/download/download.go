@@ -40,9 +40,10 @@ type Alerts interface {
 	ResolveAlert(ctx context.Context, kind string) error
 }
 
-// Mover makes transitions. It is service.Downloads.
+// Mover makes transitions, and sends what was downloaded. It is service.Downloads.
 type Mover interface {
 	Move(ctx context.Context, move lifecycle.DownloadMove) (download.Download, error)
+	SendWished(ctx context.Context, jobID int64) error
 }
 
 // Activities are the activities of downloads that use qBittorrent and the record.
@@ -75,6 +76,16 @@ func (d *Activities) MoveDownload(ctx context.Context, move lifecycle.DownloadMo
 	return answer(ctx, job, err)
 }
 
+// SendDownload creates the deliveries of a completed download's files to its owner, once each. It gives up only what can
+// never be sent, and records why.
+func (d *Activities) SendDownload(ctx context.Context, jobID int64) error {
+	defer temporalio.SendHeartbeats(ctx)()
+	if err := d.Jobs.SendWished(ctx, jobID); err != nil {
+		return temporalio.ActivityError(ctx, temporalio.FaultOf(err))
+	}
+	return nil
+}
+
 // answer turns a result of the record into the activity's result or error.
 func answer(ctx context.Context, job download.Download, err error) (lifecycle.DownloadRecord, error) {
 	if err != nil {
@@ -87,6 +98,7 @@ func answer(ctx context.Context, job download.Download, err error) (lifecycle.Do
 func recordOf(job download.Download) lifecycle.DownloadRecord {
 	record := lifecycle.DownloadRecord{
 		Status: job.State, CancelRequested: job.CancelRequestedAt != nil, Removing: job.RemovingAt != nil,
+		ToSend: job.ToSend(),
 	}
 	if job.FailureReason != nil {
 		record.Reason = fault.Code(*job.FailureReason)

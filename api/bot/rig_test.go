@@ -55,6 +55,7 @@ type rig struct {
 	services service.Services
 	prowlarr *torznabsim.Server
 	indexers *torznab.Client
+	library  bool // there is a library folder
 	options  Options
 	log      *logBuffer
 	updates  int         // that a test has handed to a bot itself
@@ -113,19 +114,21 @@ func newRig(t *testing.T) *rig {
 
 func (w *rig) newServices() service.Services {
 	log := slog.New(slog.NewTextHandler(w.log, nil))
-	return service.Services{
+	services := service.Services{
 		Deliveries: &service.Deliveries{
 			Temporal: w.temporal, Store: w.store, MaxFileSize: 2_097_152_000, Log: log,
 			Limits: service.DeliveryLimits{TTL: time.Hour, JobTimeout: time.Minute},
 		},
 		Tasks:     &service.Tasks{Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second},
-		Downloads: &service.Downloads{Temporal: w.temporal, Store: w.store, Log: log, Indexers: w.indexers},
+		Downloads: &service.Downloads{Temporal: w.temporal, Store: w.store, Log: log, Indexers: w.indexers, Library: w.library},
 		Transactions: &service.Transactions{
 			Temporal: w.temporal, Store: w.store, Log: log, Patience: 5 * time.Second, StuckAfter: time.Hour, Most: 1_000_000,
 			Reserve: 20_000_000,
 			Price:   w.price, Friendly: func(string) string { return "UQwallet" },
 		},
 	}
+	services.Downloads.Deliveries = services.Deliveries
+	return services
 }
 
 // bot makes a bot; run it, or call it.

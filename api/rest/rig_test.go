@@ -105,7 +105,7 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	}
 	w.downloads = &service.Downloads{
 		Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute,
-		Indexers: indexersStub{},
+		Indexers: indexersStub{}, Library: true,
 	}
 	events := events.NewFeed(feed.Options{
 		Events: s.Notices, Tokens: s.Accounts, Webhooks: s.Webhooks,
@@ -136,6 +136,8 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 			Pages:    "https://pages.example",
 		},
 	}
+
+	w.downloads.Deliveries = services.Deliveries
 
 	options := rest.Options{
 		Config: server.Config{Store: s, Log: log, Version: "1.2.3"},

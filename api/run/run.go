@@ -121,6 +121,8 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 		Webhooks: p.Webhooks(), Status: p.reporter, Feed: stream, Temporal: p.Temporal, Codec: readers,
 	})
 
+	p.registerOPDS(api)
+
 	workflows := ""
 	if ui := p.Config.API.WebUIOrigin; ui != "" {
 		workflows = ui + "/namespaces/" + p.Namespace + "/workflows"

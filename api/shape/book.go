@@ -16,10 +16,23 @@ type Book struct {
 	UpdatedAt time.Time `json:"updated_at" example:"2026-03-01T12:00:00Z"`
 }
 
+// Sending is a medium that is sent to a chat.
+type Sending struct {
+	Deliveries []SentFile `json:"deliveries" doc:"One for each file, in reading order"`
+}
+
+// SentFile is a file of a medium that is sent to a chat.
+type SentFile struct {
+	DeliveryID string `json:"delivery_id" example:"17"`
+	FileName   string `json:"file_name" example:"A Treatise on Wheels.epub"`
+	Size       int64  `json:"size" example:"734003" doc:"Bytes"`
+}
+
 // Media is a medium of a book that a download brought.
 type Media struct {
 	MediaType string  `json:"media_type" enum:"text,audio"`
 	Status    string  `json:"status" enum:"available,deleted,missing"`
 	Path      string  `json:"path" example:"/downloads/job-9/wheels.epub" doc:"In qBittorrent's file system; a folder when the torrent has several files"`
+	Files     int     `json:"files" example:"1" doc:"How many files the library folder has of it; 0: nothing can be sent"`
 	SourceURL *string `json:"source_url" example:"magnet:?xt=urn:btih:…" doc:"Of the first download that brought it; null for others than its owner and administrators"`
 }

@@ -25,6 +25,9 @@ type Download struct {
 	FailureReason   *string                    `json:"failure_reason" example:"missing_external_job" doc:"null unless failed"`
 	LastError       *string                    `json:"last_error" example:"PROVIDER_UNAVAILABLE" doc:"A code: what it has to wait for, or why it failed in more detail"`
 	Attention       *string                    `json:"attention" example:"stalled" doc:"A code: why a person should look; null: no need"`
+	Send            bool                       `json:"send" doc:"Its files are sent to its owner's chat when they are there"`
+	SentAt          *time.Time                 `json:"sent_at" example:"2026-03-01T14:00:05Z" doc:"When the deliveries for send were made; null before. What could not be sent shows in attention"`
+	Files           int                        `json:"files" example:"1" doc:"How many files of its medium the library folder has; 0: nothing can be sent"`
 	WaitsFor        *string                    `json:"waits_for" example:"qbittorrent" doc:"qbittorrent: to take, download or remove the torrent; torrent: it is missing; progress: there has been none for long; null: it has ended"`
 	CancelRequested bool                       `json:"cancel_requested" doc:"Somebody wants it to end; that is tried until the torrent is known to be gone"`
 	AllowedActions  []lifecycle.DownloadAction `json:"allowed_actions" example:"[\"cancel\"]" doc:"What you may do now"`

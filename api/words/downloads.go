@@ -62,6 +62,8 @@ var (
 var downloadFaults = Faults{
 	fault.DownloadNotFound:     {"No such download. /downloads lists yours.", "Такой загрузки нет. Ваши загрузки: /downloads"},
 	fault.BookNotFound:         {"No such book.", "Такой книги нет."},
+	fault.MediaNotReady:        {"The library has no files of it.", "В библиотеке нет его файлов."},
+	fault.TooManyFiles:         {"It has too many files to send them all at once.", "В нём слишком много файлов, чтобы прислать все сразу."},
 	fault.NoFreeSpace:          {"There is too little free disk space. The download waits until there is more.", "Мало свободного места на диске. Загрузка ждёт, пока его станет больше."},
 	fault.SourceUnavailable:    {"The site of the torrent file does not answer now.", "Сайт с торрент-файлом сейчас не отвечает."},
 	fault.SourceRefused:        {"The site refuses to send this torrent file. Check the link.", "Сайт не отдаёт этот торрент-файл. Проверьте ссылку."},
@@ -120,4 +122,12 @@ func WhyDownloadFailed(language string, reason *string, lastError string) string
 		said += " " + Downloads.Faults.Text(fault.Code(lastError)).In(language)
 	}
 	return said
+}
+
+// WhyNotSent says why what was downloaded was not sent to the chat, by a fault code of downloads or of deliveries.
+func WhyNotSent(code string) Text {
+	if said, ok := downloadFaults[fault.Code(code)]; ok {
+		return said
+	}
+	return deliveryFaults.Text(fault.Code(code))
 }

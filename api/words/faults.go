@@ -70,5 +70,5 @@ var CommonFaults = Faults{
 	fault.StreamsFull, fault.SpoolFull, fault.StoreUnavailable, fault.TemporalUnavailable,
 ).With(
 	textTrouble,
-	fault.MediaNotReady, fault.WorkerLost, fault.WorkflowLost, fault.Internal,
+	fault.WorkerLost, fault.WorkflowLost, fault.Internal,
 )

@@ -30,6 +30,7 @@ func (a *Connections) Downloads() *service.Downloads {
 	return &service.Downloads{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Off: a.Config.QBittorrent.URL == "", Payloads: a.Payloads,
 		Grace: a.Config.Download.Grace, Indexers: a.indexers(), Searches: &allowance.Rates[int64]{},
+		Library: a.Config.Library.Dir != "",
 		// Long enough to learn that qBittorrent does not answer; less than a request over HTTP may take.
 		CancelPatience: torrentTimeout + 2*time.Second,
 		OnEnded:        func(state lifecycle.DownloadState) { counted.Ended.WithLabelValues(string(state)).Inc() },

@@ -44,6 +44,7 @@ type Config struct {
 	Transactions Transactions
 	Retention    map[string]int // days by the names of store.Parts; 0: for ever
 	Media        Media
+	Library      Library
 	Webhooks     Webhooks
 }
 

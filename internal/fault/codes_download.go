@@ -5,7 +5,8 @@ const (
 	BookNotFound     Code = "BOOK_NOT_FOUND"
 	DownloadNotFound Code = "DOWNLOAD_NOT_FOUND"
 	NoFreeSpace      Code = "NO_FREE_SPACE"   // it waits until there is room on qBittorrent's disk
-	MediaNotReady    Code = "MEDIA_NOT_READY" // what was downloaded has no place yet
+	MediaNotReady    Code = "MEDIA_NOT_READY" // what was downloaded has no place yet, or is not in the library
+	TooManyFiles     Code = "TOO_MANY_FILES"  // to send at once; details: files, maximum
 )
 
 // The address of a .torrent file is not usable.

@@ -34,6 +34,7 @@ const (
 	DownloadFoundAgain  = "found_again"
 	DownloadStalled     = "stalled"   // no progress for a long time
 	DownloadRecovered   = "recovered" // there is progress again
+	DownloadNotSent     = "not_sent"  // its files could not be sent to its owner, as was wished
 )
 
 // DownloadFacts are what the guards check.

@@ -24,6 +24,8 @@ type DownloadRecord struct {
 	CancelRequested bool `json:"cancel_requested,omitempty"`
 	// Removing says that its torrent is being removed: only the end is left.
 	Removing bool `json:"removing,omitempty"`
+	// ToSend says that it has completed, and that its files are to be sent to its owner.
+	ToSend bool `json:"to_send,omitempty"`
 	// NeedsFile says that its .torrent file has to be fetched before the torrent can be added. Only LoadDownload sets
 	// it.
 	NeedsFile bool `json:"needs_file,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -15,6 +16,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/shelf"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -95,6 +97,9 @@ func (c *Deliveries) create(
 	if file == nil {
 		return delivery.Job{}, false, fault.New(fault.FileNotFound, "there is no such file").WithField("file_id")
 	}
+	if err := c.checkLibrary(ctx, file); err != nil {
+		return delivery.Job{}, false, err
+	}
 	if err := c.CheckFile(*file); err != nil {
 		return delivery.Job{}, false, err
 	}
@@ -118,6 +123,17 @@ func (c *Deliveries) create(
 		c.OnEnqueued(source)
 	}
 	return job, created, err
+}
+
+// checkLibrary marks a file of the library as gone that no medium has any more: the folder may still hold it.
+func (c *Deliveries) checkLibrary(ctx context.Context, file *delivery.File) error {
+	path, ours := strings.CutPrefix(file.Path, shelf.Prefix)
+	if !ours {
+		return nil
+	}
+	held, err := c.Store.Downloads.HasFile(ctx, path)
+	file.Gone = !held
+	return err
 }
 
 // Start starts a job's workflow. One that runs is left alone. One that has ended was that of a row that a restore has lost: it

@@ -45,6 +45,9 @@ type Downloads struct {
 	Indexers       Indexers      // nil: nothing can be searched for
 	// Searches counts the searches of each user, for their limit. Copies of the service share it. nil: no limit.
 	Searches *allowance.Rates[int64]
+	// Deliveries sends files of the library to chats.
+	Deliveries *Deliveries
+	Library    bool // there is a library folder
 }
 
 // Deadline returns when a download fails unless its torrent is found again; nil: the torrent is not missing.
@@ -64,6 +67,7 @@ type DownloadAsk struct {
 	SourceURL string // a magnet link, or the http(s) address of a .torrent file
 	// Sources are tried in this order, each when the one before fails or stands still. The first one is SourceURL.
 	Sources []download.Source
+	Send    bool   // the files to the user's chat when they are there
 	Key     string // the same key of the same user returns the same job; empty: each request is a new one
 }
 
@@ -84,7 +88,7 @@ func (c *Downloads) Start(
 ) (job download.Download, created bool, err error) {
 	request := core.Request{
 		UserID: user.ID, Key: ask.Key,
-		Asked: fmt.Sprintf("download %d %s %q %s", ask.BookID, ask.MediaType, ask.Source, ask.SourceURL),
+		Asked: fmt.Sprintf("download %d %s %q %s %t", ask.BookID, ask.MediaType, ask.Source, ask.SourceURL, ask.Send),
 	}
 
 	never := func(*fault.Error) bool { return false } // a refusal may not apply any more when the request is repeated
@@ -111,11 +115,15 @@ func (c *Downloads) start(
 	if c.Off {
 		return download.Download{}, false, fault.New(fault.ProviderUnavailable, "downloads are switched off here")
 	}
+	if ask.Send && !c.Library {
+		return download.Download{}, false, fault.Invalid("send", "there is no library folder to send from")
+	}
 
 	wanted := download.Download{
 		UserID: user.ID, UserStatus: user.Status, BookID: ask.BookID, MediaType: ask.MediaType,
 		Source: cmp.Or(strings.TrimSpace(ask.Source), origin.Kind()), SourceURL: ask.SourceURL,
 		InfohashV1: origin.V1, InfohashV2: origin.V2, RequestKey: ask.Key,
+		Send: ask.Send,
 	}
 
 	asked := download.DownloadStep{Action: lifecycle.DownloadActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner}}
@@ -127,6 +135,13 @@ func (c *Downloads) start(
 	job, created, err = c.Store.Downloads.Create(ctx, wanted, first)
 	if err != nil {
 		return download.Download{}, false, err
+	}
+
+	if ask.Send && !job.Send && !lifecycle.Download.Terminal(job.State) {
+		if err := c.Store.Downloads.WishSent(ctx, job.ID); err != nil {
+			return job, created, err
+		}
+		job.Send = true
 	}
 
 	if created && c.OnStarted != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,8 +12,11 @@ import (
 
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/shelf"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/torznab"
 )
@@ -54,6 +58,11 @@ func (c *Downloads) Books(ctx context.Context, f download.BookFilter) ([]downloa
 		return nil, fault.Invalid("q", "what is searched for is text of one line")
 	}
 	return c.Store.Downloads.Books(ctx, f)
+}
+
+// Files returns the files that the library folder has of books, in reading order.
+func (c *Downloads) Files(ctx context.Context, books ...int64) ([]download.LibraryFile, error) {
+	return c.Store.Downloads.FilesOf(ctx, books)
 }
 
 // MarkMedium records that a person has found a medium missing, or has deleted it, and returns the book as it is then.
@@ -124,4 +133,110 @@ func SourcesFrom(found []torznab.Release) []download.Source {
 		}
 	}
 	return sources
+}
+
+// MostSent is how many files are sent to a chat at once: an audiobook of a hundred would bury what else is there.
+const MostSent = 20
+
+// SendBook creates a delivery of each file of a book's medium to the user's chat, in reading order. The same key gives
+// the same deliveries. All users share the library. MEDIA_NOT_READY: the library has no file of it. TOO_MANY_FILES: there
+// are more than MostSent. What can be refused is refused before the first delivery, except for the user's quota: the same
+// key goes on from there.
+func (c *Downloads) SendBook(
+	ctx context.Context, user account.User, book int64, mediaType, key, source string,
+) ([]delivery.Job, error) {
+	if _, err := c.Book(ctx, book); err != nil {
+		return nil, err
+	}
+	files, err := c.filesToSend(ctx, book, mediaType)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		if err := c.Deliveries.CheckFile(file); err != nil {
+			return nil, err
+		}
+	}
+	if files, err = c.Store.Deliveries.SaveFiles(ctx, files); err != nil {
+		return nil, err
+	}
+
+	jobs := make([]delivery.Job, len(files))
+	for i, file := range files {
+		if jobs[i], _, err = c.Deliveries.Request(ctx, user, file.ID, key, source); err != nil {
+			return nil, err
+		}
+	}
+	return jobs, nil
+}
+
+// filesToSend gives the files of a medium as deliveries know files.
+func (c *Downloads) filesToSend(ctx context.Context, book int64, mediaType string) ([]delivery.File, error) {
+	held, err := c.Files(ctx, book)
+	if err != nil {
+		return nil, err
+	}
+
+	var files []delivery.File
+	for _, file := range held {
+		if file.MediaType == mediaType {
+			files = append(files, delivery.File{
+				Path: shelf.Prefix + file.Path, Parent: shelf.Prefix, Name: path.Base(file.Path), Size: file.Size,
+			})
+		}
+	}
+
+	switch {
+	case !c.Library || len(files) == 0:
+		return nil, fault.New(fault.MediaNotReady, "the library has no files of this")
+	case len(files) > MostSent:
+		return nil, fault.New(fault.TooManyFiles, "%d files are too many to send at once", len(files)).
+			With("files", len(files)).With("maximum", MostSent)
+	default:
+		return files, nil
+	}
+}
+
+// Send is SendBook for the medium that a download has brought. For a download whose files its owner wished to be sent,
+// and were not, it makes up for that, whatever the key.
+func (c *Downloads) Send(ctx context.Context, user account.User, jobID int64, key, source string) ([]delivery.Job, error) {
+	job, err := c.Get(ctx, user, jobID)
+	switch {
+	case err != nil:
+		return nil, err
+	case job.State != lifecycle.DownloadCompleted:
+		return nil, fault.New(fault.MediaNotReady, "the download has not brought anything yet")
+	case job.ToSend() && job.UserID == user.ID:
+		return c.sendWished(ctx, user, job, source)
+	default:
+		return c.SendBook(ctx, user, job.BookID, job.MediaType, key, source)
+	}
+}
+
+// sendWished sends what a download has brought to its owner. Its key is the same for all who try.
+func (c *Downloads) sendWished(
+	ctx context.Context, owner account.User, job download.Download, source string,
+) ([]delivery.Job, error) {
+	jobs, err := c.SendBook(ctx, owner, job.BookID, job.MediaType, fmt.Sprintf("download/%d", job.ID), source)
+	if err != nil {
+		return nil, err
+	}
+	return jobs, c.Store.Downloads.MarkSent(ctx, job.ID)
+}
+
+// SendWished sends what a completed download has brought to its owner, if that was wished and not done. A refusal is
+// recorded, and is no error.
+func (c *Downloads) SendWished(ctx context.Context, jobID int64) error {
+	job, err := c.Store.Downloads.ByID(ctx, jobID)
+	if err != nil || !job.ToSend() {
+		return err
+	}
+	owner, err := c.Store.Accounts.UserByID(ctx, job.UserID)
+	if err == nil {
+		_, err = c.sendWished(ctx, owner, job, delivery.SourceBot)
+	}
+	if refusal := fault.As(err); refusal != nil && !refusal.Retryable {
+		return c.Store.Downloads.MarkNotSent(ctx, jobID, refusal.Code)
+	}
+	return err
 }

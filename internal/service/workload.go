@@ -88,9 +88,11 @@ type Source interface {
 
 // From creates all services.
 func From(s Source) Services {
-	return Services{
+	services := Services{
 		Deliveries: s.Deliveries(), Tasks: s.Tasks(), Downloads: s.Downloads(), Transactions: s.Transactions(),
 	}
+	services.Downloads.Deliveries = services.Deliveries
+	return services
 }
 
 // WithPatience returns services that wait that long for a requested end.

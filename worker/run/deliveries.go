@@ -7,6 +7,7 @@ import (
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
+	"stagecoach/internal/shelf"
 	deliveryworkflow "stagecoach/workflows/delivery"
 )
 
@@ -43,7 +44,8 @@ func deliverySettings(c config.Config) deliveryworkflow.Settings {
 func (p process) deliveryActivities() (*delivery.Activities, error) {
 	c := p.Config
 	activities := &delivery.Activities{
-		Store: p.Store.Deliveries, Alerts: p.Store.Notices, Storage: p.Yandex, Telegram: p.Telegram, Temporal: p.Temporal,
+		Store: p.Store.Deliveries, Alerts: p.Store.Notices, Telegram: p.Telegram, Temporal: p.Temporal,
+		Storage: shelf.Storage{Upstream: p.Yandex, Library: shelf.Folder{Dir: c.Library.Dir}},
 		Metrics: p.Metrics.Delivery(), Log: p.Log,
 		Settings: delivery.Settings{
 			TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout, StorageTimeout: c.Delivery.StorageTimeout,

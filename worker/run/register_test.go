@@ -28,7 +28,7 @@ var activityNames = map[string][]string{
 		"ActOnTask", "AddTorrent", "AlertStuck", "AlertUnfollowed", "AskReview", "AwaitSpace", "CancelTransaction", "Compare", "DeleteOldRows", "FetchTorrent", "FinishJob",
 		"LoadDownload", "LoadTask", "LockTransaction", "LookAtTransaction", "LookForTorrent", "MoveDownload", "NoteDownload",
 		"Reconcile", "RemoveTorrent", "ResolveTransaction", "ResumeTorrent", "RetryTransaction",
-		"ReviewTransaction", "StartTaskClock", "StopFailingWebhook", "SweepMedia", "SyncDownloads",
+		"ReviewTransaction", "SendDownload", "StartTaskClock", "StopFailingWebhook", "SweepMedia", "SyncDownloads",
 		"TellDependents", "WriteOffRefund",
 	},
 	lifecycle.WebhookQueue:  {"SendWebhookEvents"},

@@ -175,6 +175,7 @@ func (r *run) enter(ctx workflow.Context, record lifecycle.DownloadRecord) {
 		r.canceled = fault.CancelledByUser
 	}
 
+	r.toSend = record.ToSend
 	if record.Status == r.Status {
 		return
 	}

@@ -52,6 +52,7 @@ type run struct {
 	id       int64
 	reason   fault.Code      // of a failure
 	canceled fault.Code      // why a person or the program wants the end; empty: no one does
+	toSend   bool            // it has completed, and its files are to be sent
 	grace    workflow.Future // while the torrent is missing
 	endGrace workflow.CancelFunc
 
@@ -95,6 +96,10 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (lif
 
 	if err != nil {
 		return lifecycle.DownloadRecord{}, err
+	}
+	if r.toSend {
+		// What cannot be sent does not make the download fail: the record says it.
+		_ = workflow.ExecuteActivity(untilDone(ctx, "send it to the chat"), downloads.SendDownload, r.id).Get(ctx, nil)
 	}
 	return lifecycle.DownloadRecord{Status: r.Status, Reason: r.reason}, r.ending()
 }

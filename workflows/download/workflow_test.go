@@ -42,6 +42,7 @@ type play struct {
 	remove func(nth int) error
 	resume func(nth int) error
 	move   func() error
+	send   func(nth int) error // nil: nobody wishes it
 	counts map[string]int
 }
 
@@ -103,7 +104,7 @@ func newPlay(t *testing.T) *play {
 		case lifecycle.DownloadActionBegin:
 			p.record.Status = lifecycle.DownloadDownloading
 		case lifecycle.DownloadActionComplete:
-			p.record.Status = lifecycle.DownloadCompleted
+			p.record.Status, p.record.ToSend = lifecycle.DownloadCompleted, p.send != nil
 		case lifecycle.DownloadActionCancel:
 			p.record.Status = lifecycle.DownloadCanceled
 		default:
@@ -111,6 +112,10 @@ func newPlay(t *testing.T) *play {
 		}
 
 		return p.record, nil
+	}).Maybe()
+
+	p.OnActivity(downloads.SendDownload, mock.Anything, jobID).Return(func(context.Context, int64) error {
+		return p.send(p.did("send", ""))
 	}).Maybe()
 
 	p.began = p.Now()
@@ -189,6 +194,51 @@ func TestCompleteAtFirstSight(t *testing.T) {
 	p.saw(time.Second, lifecycle.ObservedComplete)
 	p.run("add", "complete")
 	p.wantCompleted()
+}
+
+// TestIsSent sends what has completed to the chat, where that is wished. The download completes whatever becomes of it.
+func TestIsSent(t *testing.T) {
+	t.Parallel()
+	away := temporal.NewApplicationError("away", string(fault.StoreUnavailable))
+	for name, c := range map[string]struct {
+		send func(nth int) error
+		want []string
+	}{
+		"at once": {func(int) error { return nil }, []string{"add", "complete", "send"}},
+		"later": {func(nth int) error {
+			if nth < 3 {
+				return away
+			}
+			return nil
+		}, []string{"add", "complete", "send", "send", "send"}},
+		"never": {func(int) error { return temporal.NewNonRetryableApplicationError("no", "X", nil) }, []string{"add", "complete", "send"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlay(t)
+			p.send = c.send
+			p.saw(time.Second, lifecycle.ObservedComplete)
+			p.run(c.want...)
+			p.wantCompleted()
+		})
+	}
+
+	t.Run("not one that fails", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.send = func(int) error { return nil }
+		p.saw(time.Second, lifecycle.ObservedLost)
+		p.run("add", "fail provider_error")
+	})
+
+	t.Run("after a reset", func(t *testing.T) {
+		t.Parallel()
+		p := newPlay(t)
+		p.send = func(int) error { return nil }
+		p.record = lifecycle.DownloadRecord{Status: lifecycle.DownloadCompleted, ToSend: true}
+		p.run("add", "send")
+		p.wantCompleted()
+	})
 }
 
 // TestTwice reports everything twice.

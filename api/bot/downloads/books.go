@@ -181,6 +181,7 @@ func (h *handlers) showBook(ctx context.Context, r *chat.Request, d draft, note 
 	}
 
 	card := bookCard(r.User.Language, book, jobs, h.downloads.Indexers != nil).Noted(note)
+	card.Rows = append(chat.Rows(h.sendButtons(r.User.Language, book)), card.Rows...)
 	if d.Key != "" {
 		question := textAskLink
 		if d.Link != "" {

@@ -35,6 +35,8 @@ func New(sender *chat.Sender, downloads *service.Downloads) chat.Part {
 			{Prefix: "dl", Command: "downloads", Run: h.showDownloads},  // dl:<ids below this one; 0: the newest>
 			{Prefix: "dx", Command: "downloads", Run: h.cancelDownload}, // dx:<download>
 			{Prefix: "dr", Command: "download", Run: h.retryDownload},   // dr:<download>
+			{Prefix: "ds", Command: "download", Run: h.sendDownload},    // ds:<download>
+			{Prefix: "bs", Command: "book", Run: h.sendMedium},          // bs:<book>:<medium>:<nonce>
 			{Prefix: "dm", Command: "download", Run: h.chooseMedium},    // dm:<book>:<medium>
 			{Prefix: "fr", Command: "find", Run: h.pickRelease},         // fr:<list>:<place in it>
 			{Prefix: "fm", Command: "find", Run: h.findMedium},          // fm:<medium>

@@ -179,7 +179,10 @@ func (h *handlers) askLink(ctx context.Context, r *chat.Request, d draft, note s
 
 // start starts the download, and shows the book with a note about it. The download has a live message of its own.
 func (h *handlers) start(ctx context.Context, r *chat.Request, d draft) error {
-	ask := service.DownloadAsk{BookID: d.Book, MediaType: d.Medium, SourceURL: d.Link, Sources: d.Sources, Key: d.Key}
+	ask := service.DownloadAsk{
+		BookID: d.Book, MediaType: d.Medium, SourceURL: d.Link, Sources: d.Sources, Key: d.Key,
+		Send: h.downloads.Library, // a chat is where it is wanted
+	}
 	if len(d.Sources) > 0 {
 		ask.Source = d.Sources[0].Indexer
 	}
@@ -214,7 +217,8 @@ func (h *handlers) retryDownload(ctx context.Context, r *chat.Request, args chat
 
 	again, created, err := h.begin(ctx, r, service.DownloadAsk{
 		BookID: job.BookID, MediaType: job.MediaType, Source: job.Source, SourceURL: job.SourceURL,
-		Key: "bot/again/" + strconv.FormatInt(job.ID, 10),
+		Send: job.Send && h.downloads.Library,
+		Key:  "bot/again/" + strconv.FormatInt(job.ID, 10),
 	})
 	if err != nil {
 		return err

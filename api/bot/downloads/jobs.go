@@ -73,13 +73,20 @@ func progress(language string, job download.Download) (lines []string) {
 	case lifecycle.DownloadDownloading:
 		lines = downloading(language, job)
 	case lifecycle.DownloadCompleted:
-		return append(lines, textDownloaded.In(language, words.Size(language, job.Size)))
+		lines = append(lines, textDownloaded.In(language, words.Size(language, job.Size)))
+		if job.Attention != "" {
+			lines = append(lines, "⚠️ "+words.WhyNotSent(job.Attention).In(language))
+		}
+		return lines
 	case lifecycle.DownloadFailed:
 		return append(lines, textDownloadFailed.In(language), words.WhyDownloadFailed(language, job.FailureReason, job.LastError))
 	case lifecycle.DownloadCanceled:
 		return append(lines, chat.TextCancelled.In(language))
 	}
 
+	if job.Send {
+		lines = append(lines, textWillBeSent.In(language))
+	}
 	switch {
 	case job.CancelRequestedAt != nil:
 		lines = append(lines, chat.TextCancelling.In(language))

@@ -18,23 +18,26 @@ func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice
 	id, _ := chat.ReadNumber(n.EntityID)
 	job, err := h.downloads.Get(ctx, viewer, id)
 	return func(_ context.Context, _ notice.Notice, events []core.StreamedEvent) chat.View {
-		return noticeView(viewer, job, events[len(events)-1]) // earlier events are outdated
+		return h.noticeView(viewer, job, events[len(events)-1]) // earlier events are outdated
 	}, err
 }
 
 // noticeView draws an event of a download.
-func noticeView(viewer account.User, job download.Download, event core.StreamedEvent) chat.View {
+func (h *handlers) noticeView(viewer account.User, job download.Download, event core.StreamedEvent) chat.View {
 	language := viewer.Language
 	said, why := textNoticeStalled, words.Downloads.Faults.Text(fault.Stalled).In(language)
 	var next chat.Row
-	switch lifecycle.DownloadState(event.To) {
-	case lifecycle.DownloadCompleted:
+	switch state := lifecycle.DownloadState(event.To); {
+	case event.Type == lifecycle.DownloadNotSent:
+		said, why = textNoticeNotSent, words.WhyNotSent(job.Attention).In(language)
+		next = h.sendButton(language, job)
+	case state == lifecycle.DownloadCompleted:
 		said, why = textNoticeDownloaded, words.Size(language, job.Size)
-		next = chat.Press(labelOpenBook.In(language), "bk", job.BookID)
-	case lifecycle.DownloadFailed:
+		next = append(chat.Press(labelOpenBook.In(language), "bk", job.BookID), h.sendButton(language, job)...)
+	case state == lifecycle.DownloadFailed:
 		said, why = textNoticeFailed, words.WhyDownloadFailed(language, job.FailureReason, job.LastError)
 		next = chat.Press(chat.LabelTryAgain.In(language), "dr", job.ID)
-	case lifecycle.DownloadCanceled:
+	case state == lifecycle.DownloadCanceled:
 		said, why = textNoticeCanceled, whyCanceled(event).In(language)
 		next = chat.Press(chat.LabelTryAgain.In(language), "dr", job.ID)
 	default:

@@ -21,6 +21,8 @@ var (
 	labelOpenBook   = words.Text{"📖 Open the book", "📖 Открыть книгу"}
 	labelAddBook    = words.Text{"➕ Add “%s”", "➕ Добавить «%s»"}
 	labelFindMedium = words.Text{"🔎 %s", "🔎 %s"}
+	labelSend       = words.Text{"📤 Send it here", "📤 Прислать сюда"}
+	labelSendMedium = words.Text{"📤 %s", "📤 %s"}
 	labelGetMedium  = words.Text{"⬇️ %s", "⬇️ %s"}
 )
 
@@ -71,6 +73,8 @@ var (
 	textDownloadAmount      = words.Text{"⬇️ %d%% (%s of %s)", "⬇️ %d%% (%s из %s)"}
 	textDownloaded          = words.Text{"✅ In the library, %s", "✅ В библиотеке, %s"}
 	textDownloadFailed      = words.Text{"❌ Not downloaded", "❌ Не загружено"}
+	textWillBeSent          = words.Text{"📤 It is sent here when it is there", "📤 Придёт сюда, когда загрузится"}
+	textSending             = words.Text{"Files on their way to you: %d", "Файлов на пути к вам: %d"}
 	textCancelling          = words.Text{"Download #%d is being cancelled.", "Загрузка №%d отменяется."}
 	textCancelled           = words.Text{"Download #%d is cancelled.", "Загрузка №%d отменена."}
 	textCancelWaits         = words.Text{"Download #%d will be cancelled. The download program is unavailable, and the service keeps trying.", "Загрузка №%d будет отменена. Программа загрузки недоступна, попытки продолжаются."}
@@ -81,6 +85,7 @@ var (
 	textNoticeDownloaded = words.Text{"✅ <b>%s</b> (%s) is in the library.", "✅ <b>%s</b> (%s) — в библиотеке."}
 	textNoticeFailed     = words.Text{"❌ <b>%s</b> (%s) was not downloaded.", "❌ <b>%s</b> (%s) — не удалось загрузить."}
 	textNoticeCanceled   = words.Text{"🚫 The download of <b>%s</b> (%s) was cancelled.", "🚫 Загрузка <b>%s</b> (%s) отменена."}
+	textNoticeNotSent    = words.Text{"⚠️ <b>%s</b> (%s) is in the library, but was not sent.", "⚠️ <b>%s</b> (%s) — в библиотеке, но прислать не удалось."}
 	textNoticeStalled    = words.Text{"⚠️ The download of <b>%s</b> (%s) makes no progress.", "⚠️ Загрузка <b>%s</b> (%s) стоит на месте."}
 	textByAdmin          = words.Text{"An administrator cancelled it.", "Отменено администратором."}
 )

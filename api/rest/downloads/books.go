@@ -108,7 +108,7 @@ func bookFor(viewer account.User) func(download.Book) shape.Book {
 			CreatorID: shape.ID(b.CreatorID), CreatedAt: b.CreatedAt.UTC(), UpdatedAt: b.UpdatedAt.UTC(),
 		}
 		for i, m := range b.Media {
-			body.Media[i] = shape.Media{MediaType: m.MediaType, Status: m.Status, Path: m.Path, SourceURL: m.LinkFor(viewer)}
+			body.Media[i] = shape.Media{MediaType: m.MediaType, Status: m.Status, Path: m.Path, Files: m.Files, SourceURL: m.LinkFor(viewer)}
 		}
 		return body
 	}

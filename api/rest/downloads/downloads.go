@@ -23,6 +23,7 @@ type createDownloadInput struct {
 		MediaType string         `json:"media_type" enum:"text,audio"`
 		Source    string         `json:"source,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Public Domain Torrents" doc:"Where the link was found; magnet or torrent when left out"`
 		SourceURL string         `json:"source_url" minLength:"1" maxLength:"8192" example:"magnet:?xt=urn:btih:…" doc:"A magnet link, or the http(s) address of a .torrent file"`
+		Send      bool           `json:"send,omitempty" doc:"Send the files to your Telegram chat when they are in the library; also when the download was active already"`
 		Sources   []shape.Source `json:"sources,omitempty" maxItems:"10" doc:"The sources that are tried, each when the one before fails or stands still; the first one is source_url"`
 	} `nameHint:"DownloadRequest"`
 }
@@ -63,6 +64,7 @@ func Register(s *server.Server, downloads *service.Downloads) {
 	h.registerDownloads()
 	h.registerBooks()
 	h.registerReleases()
+	h.registerSending()
 }
 
 // registerDownloads adds the operations of downloads.
@@ -117,7 +119,7 @@ func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) 
 	}
 
 	job, created, err := h.downloads.Start(ctx, user, service.DownloadAsk{
-		BookID: bookID, MediaType: in.Body.MediaType, Source: in.Body.Source, SourceURL: in.Body.SourceURL, Key: in.Key,
+		BookID: bookID, MediaType: in.Body.MediaType, Source: in.Body.Source, SourceURL: in.Body.SourceURL, Key: in.Key, Send: in.Body.Send,
 		Sources: shape.List(in.Body.Sources, sourceFrom),
 	})
 	if fault.CodeOf(err) == fault.BookNotFound {
@@ -200,6 +202,7 @@ func (h *handlers) downloadFor(user account.User) func(download.Download) shape.
 			ContentPath: contentOf(d),
 			Progress:    d.Progress, Size: d.Size, Speed: d.Speed, ETASeconds: d.ETA,
 			FailureReason: d.FailureReason, LastError: shape.Optional(d.LastError), Attention: shape.Optional(d.Attention),
+			Send: d.Send, SentAt: shape.OptionalTime(d.SentAt), Files: d.Files,
 			CancelRequested: d.CancelRequestedAt != nil, AllowedActions: service.DownloadActions(user, d),
 			WaitsFor:   shape.Optional(service.DownloadWaitsFor(d)),
 			WorkflowID: d.WorkflowID(),

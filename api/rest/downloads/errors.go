@@ -11,6 +11,8 @@ import (
 var kinds = map[fault.Code]server.Kind{
 	fault.BookNotFound:         {Status: http.StatusNotFound, Title: "There is no such book"},
 	fault.DownloadNotFound:     {Status: http.StatusNotFound, Title: "There is no such download"},
+	fault.MediaNotReady:        {Status: http.StatusConflict, Title: "The library has no files of it"},
+	fault.TooManyFiles:         {Status: http.StatusUnprocessableEntity, Title: "Too many files to send at once"},
 	fault.ProviderUnavailable:  {Status: http.StatusServiceUnavailable, Title: "qBittorrent cannot be reached"},
 	fault.ProviderUnauthorized: {Status: http.StatusServiceUnavailable, Title: "qBittorrent refuses the service"},
 	fault.ProviderRejected:     {Status: http.StatusServiceUnavailable, Title: "qBittorrent refuses the request"},

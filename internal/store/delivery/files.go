@@ -183,6 +183,7 @@ func (s *Store) Listing(ctx context.Context, folder string, foldersFirst bool, l
 func (s *Store) SearchFiles(ctx context.Context, words string, limit, offset int) ([]File, error) {
 	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(core.Fold(words)) + "%"
 	return core.Chosen[File](ctx, s.db, `SELECT `+fileColumns+` FROM files WHERE NOT gone AND path <> '/' AND folded LIKE $1
+		AND starts_with(path, '/') -- a file of the library is found by its book
 		ORDER BY is_folder DESC, folded, id LIMIT $2 OFFSET $3`, pattern, limit, offset)
 }
 

@@ -52,6 +52,7 @@ type MediaAsset struct {
 	Status    string `json:"status"`
 	Path      string `json:"path"` // in qBittorrent's file system
 	SourceURL string `json:"source_url"`
+	Files     int    `json:"files"`    // that the library folder has of it
 	OwnerID   *int64 `json:"owner_id"` // whose download has fetched it; nil: unknown
 }
 
@@ -64,7 +65,8 @@ func (m MediaAsset) LinkFor(viewer account.User) *string {
 }
 
 const bookSelect = `SELECT id, title, author, state, creator_id, created_at, updated_at,
-	(SELECT coalesce(jsonb_agg(jsonb_build_object('media_type', media_type, 'status', status, 'path', path, 'source_url', source_url, 'owner_id', owner_id)
+	(SELECT coalesce(jsonb_agg(jsonb_build_object('media_type', media_type, 'status', status, 'path', path, 'source_url', source_url, 'owner_id', owner_id,
+		'files', (SELECT count(*) FROM library_files f WHERE f.book_id = m.book_id AND f.media_type = m.media_type))
 		ORDER BY media_type), '[]') FROM media_assets m WHERE m.book_id = b.id) AS media
 	FROM books b `
 
@@ -95,10 +97,12 @@ func (s *Store) BookByID(ctx context.Context, id int64) (Book, error) {
 
 // BookFilter chooses books; zero fields choose all.
 type BookFilter struct {
-	Words  string // in the title or the author's name, in any letter case
-	State  string
-	Before int64 // ids below this one
-	Limit  int
+	Words string // in the title or the author's name, in any letter case
+	State string
+	// Shelved ones have a file in the library folder.
+	Shelved bool
+	Before  int64 // ids below this one
+	Limit   int
 }
 
 // Books lists books, the newest first, by the primary key. A search for rare words reads the whole table: 12 ms with
@@ -106,7 +110,7 @@ type BookFilter struct {
 func (s *Store) Books(ctx context.Context, f BookFilter) ([]Book, error) {
 	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(core.Fold(f.Words)) + "%"
 	return core.Chosen[Book](ctx, s.db, bookSelect+`WHERE folded LIKE $1 AND ($2 = '' OR state = $2) AND ($3::bigint = 0 OR id < $3)
-		ORDER BY id DESC LIMIT $4`, pattern, f.State, f.Before, f.Limit)
+		AND (NOT $5 OR EXISTS (`+libraryFiles+`f.book_id = b.id)) ORDER BY id DESC LIMIT $4`, pattern, f.State, f.Before, f.Limit, f.Shelved)
 }
 
 // mediaOfBook is the constraint that refuses a medium of a deleted book.

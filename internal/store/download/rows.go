@@ -54,6 +54,10 @@ type Download struct {
 	CancelError       string     `db:"cancel_error"`        // a fault code: why the last removal of the torrent failed
 	KeepFiles         bool       `db:"keep_files"`
 
+	Send   bool       `db:"send"`    // its files are to be sent to the owner when they are there
+	SentAt *time.Time `db:"sent_at"` // when their deliveries were made
+	Files  int        `db:"files"`   // that the library folder has of its medium
+
 	RequestKey        string     `db:"request_key"` // the user's key; empty: each request is a new one
 	WorkflowStartedAt *time.Time `db:"workflow_started_at"`
 
@@ -66,6 +70,11 @@ type Download struct {
 // medium.
 func (d Download) WorkflowID() string {
 	return fmt.Sprintf("download/%d/%d/%s", d.UserID, d.BookID, d.MediaType)
+}
+
+// ToSend says whether the job's files are to be sent to its owner now.
+func (d Download) ToSend() bool {
+	return d.Send && d.SentAt == nil && d.State == lifecycle.DownloadCompleted
 }
 
 // Tag is the job's tag on its torrent in qBittorrent: the one key that lasts.
@@ -82,7 +91,8 @@ func (d Download) Facts() lifecycle.DownloadFacts {
 const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, source_url, external_job_id, created_at_utc,
 	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, infohash_v1, infohash_v2,
 	save_path, content_path, size, progress, speed, eta_seconds, added_at, resumed_at, progress_at, attention,
-	cancel_requested_at, cancel_requested_by, removing_at, cancel_error, keep_files,
+	cancel_requested_at, cancel_requested_by, removing_at, cancel_error, keep_files, send, sent_at,
+	(SELECT count(*) FROM library_files f WHERE f.book_id = d.book_id AND f.media_type = d.media_type) AS files,
 	coalesce(request_key, '') AS request_key, workflow_started_at,
 	u.status AS user_status, coalesce(b.title, '') AS book_title, now() AS now
 	FROM download_jobs d JOIN users u ON u.id = d.user_id LEFT JOIN books b ON b.id = d.book_id `
@@ -113,8 +123,8 @@ func (s *Store) Create(
 		batch.Queue(`WITH quota AS (
 				SELECT `+active.Room(1, 1, 1)+` AS room
 			), job AS (
-				INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, infohash_v1, infohash_v2, status, request_key)
-				SELECT $1, b.id, $3, $4, $5, $6, $7, $8, nullif($11, '') FROM books b, quota WHERE b.id = $2 AND quota.room
+				INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, infohash_v1, infohash_v2, status, request_key, send)
+				SELECT $1, b.id, $3, $4, $5, $6, $7, $8, nullif($11, ''), $12 FROM books b, quota WHERE b.id = $2 AND quota.room
 				ON CONFLICT DO NOTHING RETURNING id, user_id
 			), event AS (
 				INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state, actor_id)
@@ -123,7 +133,7 @@ func (s *Store) Create(
 				INSERT INTO boards (workload, entity_id, chat_id)
 				SELECT $9, job.id, telegram_id FROM job JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
 			) SELECT (SELECT id FROM job), room FROM quota`,
-			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, lifecycle.WorkloadDownload, first.Type, d.RequestKey).
+			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, lifecycle.WorkloadDownload, first.Type, d.RequestKey, d.Send).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&made, &room) })
 
 		if err = s.db.SendBatch(ctx, batch).Close(); err != nil {
@@ -245,7 +255,7 @@ func queueDownload(write *pgx.Batch, before lifecycle.DownloadState, job *Downlo
 
 // noticeOfDownload notifies the owner of a job's end, and of a stall.
 func noticeOfDownload(_ *Download, e core.Event) (wait time.Duration, told bool) {
-	return 0, e.Type == lifecycle.DownloadStalled || lifecycle.Download.Terminal(lifecycle.DownloadState(e.To))
+	return 0, e.Type == lifecycle.DownloadStalled || e.Type == lifecycle.DownloadNotSent || lifecycle.Download.Terminal(lifecycle.DownloadState(e.To))
 }
 
 // MarkStarted records that the job's workflow runs.

@@ -34,6 +34,17 @@ CREATE TABLE media_assets (
     PRIMARY KEY (book_id, media_type)
 );
 
+-- The files of a medium in the library folder, in reading order.
+CREATE TABLE library_files (
+    book_id    bigint   NOT NULL,
+    media_type text     NOT NULL,
+    place      smallint NOT NULL CHECK (place > 0),
+    path       text     NOT NULL UNIQUE CHECK (path <> ''),
+    size       bigint   NOT NULL CHECK (size >= 0), -- bytes
+    PRIMARY KEY (book_id, media_type, place),
+    FOREIGN KEY (book_id, media_type) REFERENCES media_assets ON DELETE CASCADE
+);
+
 CREATE TABLE download_jobs (
     id                     bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     user_id                bigint      NOT NULL REFERENCES users (id),
@@ -77,6 +88,10 @@ CREATE TABLE download_jobs (
     removing_at            timestamptz,                            -- its torrent is being removed: it cannot complete any more
     cancel_error           text        NOT NULL DEFAULT '',        -- a fault code: why the last try to remove the torrent failed
     keep_files             boolean     NOT NULL DEFAULT false,
+
+    -- To the chat.
+    send                   boolean     NOT NULL DEFAULT false,     -- its files are to be sent to the owner when they are there
+    sent_at                timestamptz,                            -- their deliveries were made
 
     request_key            text,                                   -- of who asked: the same request again makes no other job
     workflow_started_at    timestamptz,

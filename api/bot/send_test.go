@@ -1,0 +1,104 @@
+package bot
+
+import (
+	"strings"
+	"testing"
+
+	"stagecoach/dev/testdb"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/download"
+)
+
+// newLibraryReader is newReader where there is a library folder.
+func newLibraryReader(t *testing.T) *rig {
+	t.Helper()
+	w := newRig(t)
+	w.library = true
+	w.services = w.newServices()
+	w.hearCancels()
+	w.run(w.bot())
+	w.known(anna, "en")
+	w.known(boris, "ru")
+	return w
+}
+
+// shelves puts a file of a book's text into the library folder's record.
+func (w *rig) shelves(book download.Book, path string) {
+	w.t.Helper()
+	db := testdb.Connect(w.t, w.wire.URL)
+	exec := func(sql string, args ...any) {
+		_, err := db.Exec(w.t.Context(), sql, args...)
+		w.must(err)
+	}
+	exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, 'text', 'available', '/d', 'm')
+		ON CONFLICT DO NOTHING`, book.ID)
+	exec(`INSERT INTO library_files VALUES ($1, 'text', 1, $2, 10)`, book.ID, path)
+}
+
+// sends lists the names of the files of a person's deliveries, the newest first.
+func (w *rig) sends(person int64) string {
+	w.t.Helper()
+	jobs, err := w.store.Deliveries.List(w.t.Context(), delivery.Filter{UserID: w.user(person).ID, Limit: 10})
+	w.must(err)
+	var names []string
+	for _, job := range jobs {
+		names = append(names, job.FileName)
+	}
+	return strings.Join(names, ", ")
+}
+
+func TestABookIsSentHere(t *testing.T) {
+	t.Parallel()
+	w := newLibraryReader(t)
+	book := w.addsBook(anna, "Wheels", "")
+
+	// A download that was asked for in a chat is sent there when it is there.
+	w.writes(anna, "en", "/download 1 "+magnet)
+	w.sees(anna, "📥 #1 <b>Wheels</b> (text)", "📤 It is sent here when it is there")
+	job := w.downloads()[0]
+	if !job.Send {
+		t.Errorf("%+v", job)
+	}
+
+	// It cannot be sent, which a notice says; its button makes up for it, once.
+	w.completes(job)
+	w.must(w.services.Downloads.SendWished(t.Context(), job.ID))
+	w.sees(anna, "⚠️ <b>Wheels</b> (text) is in the library, but was not sent.", "The library has no files of it.", "📤 Send it here")
+	w.shelves(book, "Wheels/Wheels.epub")
+	w.presses(anna, "📤 Send it here")
+	w.eventually("a delivery", func() bool { return w.sends(anna) == "Wheels.epub" })
+	w.must(w.services.Downloads.SendWished(t.Context(), job.ID))
+	if got := w.sends(anna); got != "Wheels.epub" {
+		t.Errorf("sent %s", got)
+	}
+
+	// The library is everybody's: on the card, in Russian.
+	w.writes(boris, "ru", "/book 1")
+	w.sees(boris, "<b>Wheels</b>", "📤 текст")
+	w.presses(boris, "📤 текст")
+	w.eventually("a delivery", func() bool { return w.sends(boris) == "Wheels.epub" })
+	w.presses(boris, "📤 текст") // the same press again
+	w.writes(boris, "ru", "/books")
+	w.sees(boris, "📚 <b>Книги</b>")
+	if got := w.sends(boris); got != "Wheels.epub" {
+		t.Errorf("sent %s", got)
+	}
+}
+
+// TestADownloadFromElsewhereIsOffered has a button on the notice of a download that nobody wished to be sent.
+func TestADownloadFromElsewhereIsOffered(t *testing.T) {
+	t.Parallel()
+	w := newLibraryReader(t)
+	book := w.addsBook(anna, "Wheels", "")
+	job := w.starts(anna, book)
+	w.shelves(book, "Wheels.epub")
+	w.completes(job)
+	w.sees(anna, "✅ <b>Wheels</b> (text) is in the library.", "📖 Open the book", "📤 Send it here")
+	w.presses(anna, "📤 Send it here")
+	w.eventually("a delivery", func() bool { return w.sends(anna) == "Wheels.epub" })
+
+	w.becomes(job, core.Event{Type: lifecycle.DownloadNotSent}, func(d *download.Download) { d.Attention = "QUOTA_EXCEEDED" })
+	w.sees(anna, "was not sent.", "You have reached the limit for one person.")
+}

@@ -1,0 +1,74 @@
+package downloads
+
+import (
+	"context"
+
+	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/delivery"
+)
+
+// SendKey makes sure that a repeated request sends nothing twice.
+type SendKey struct {
+	Key string `header:"Idempotency-Key" required:"true" pattern:"^[!-~]{1,255}$" patternDescription:"1 to 255 visible ASCII characters" example:"b5f0" doc:"The same key again gives the deliveries that are there"`
+}
+
+type sendDownloadInput struct {
+	SendKey
+	ID string `path:"id" example:"9" doc:"The id of a download"`
+}
+
+type sendMediumInput struct {
+	SendKey
+	ID        string `path:"id" example:"4" doc:"The id of a book"`
+	MediaType string `path:"media_type" enum:"text,audio" example:"text" doc:"Which of its media"`
+}
+
+// registerSending adds the operations that send books to chats.
+func (h *handlers) registerSending() {
+	sending := server.Group{
+		Server: h.Server, Access: server.ForUsers, Scope: lifecycle.DeliveryScope,
+		Faults: []fault.Code{
+			fault.MediaNotReady, fault.TooManyFiles, fault.NoTelegramChat, fault.FileNotFound, fault.FileEmpty, fault.FileTooBig,
+			fault.QuotaExceeded,
+		},
+	}
+	const about = "Makes a delivery of each file of the medium in the library folder, at most 20. "
+
+	downloads, books := sending, sending
+	downloads.Tag, downloads.Subject = "Downloads", "download"
+	server.Register(downloads, server.Operation{
+		Id: "send-download", Route: "POST /v1/downloads/{id}/send",
+		Summary:     "Send what a download has brought to your Telegram chat",
+		Description: about + "Of a download with `send` that was not sent, it makes the deliveries that are missing, whatever the key.",
+		Faults:      []fault.Code{fault.DownloadNotFound},
+	}, h.sendDownload)
+
+	books.Tag, books.Subject = "Books", "book"
+	server.Register(books, server.Operation{
+		Id: "send-medium", Route: "POST /v1/books/{id}/media/{media_type}/send",
+		Summary:     "Send a medium of a book to your Telegram chat",
+		Description: about + "The library is everybody's.",
+		Faults:      []fault.Code{fault.BookNotFound},
+	}, h.sendMedium)
+}
+
+func (h *handlers) sendDownload(ctx context.Context, in *sendDownloadInput) (shape.Sending, error) {
+	jobs, err := h.downloads.Send(ctx, server.Caller(ctx), server.PathID(in.ID), in.Key, delivery.SourceAPI)
+	return server.Shown(jobs, h.Refusal(ctx, in.ID, err), sendingOf)
+}
+
+func (h *handlers) sendMedium(ctx context.Context, in *sendMediumInput) (shape.Sending, error) {
+	jobs, err := h.downloads.SendBook(
+		ctx, server.Caller(ctx), server.PathID(in.ID), in.MediaType, in.Key, delivery.SourceAPI,
+	)
+	return server.Shown(jobs, err, sendingOf)
+}
+
+func sendingOf(jobs []delivery.Job) shape.Sending {
+	return shape.Sending{Deliveries: shape.List(jobs, func(j delivery.Job) shape.SentFile {
+		return shape.SentFile{DeliveryID: shape.ID(j.ID), FileName: j.FileName, Size: j.Size}
+	})}
+}
