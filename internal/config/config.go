@@ -44,6 +44,7 @@ type Config struct {
 	Transactions Transactions
 	Retention    map[string]int // days by the names of store.Parts; 0: for ever
 	Media        Media
+	Library      Library
 	Webhooks     Webhooks
 }
 
@@ -52,7 +53,7 @@ func Settings() []Setting { return new(Config).settings() }
 
 func (c *Config) settings() []Setting {
 	return slices.Concat(
-		c.generalSettings(), c.oidcSettings(), c.deliverySettings(), c.taskSettings(), c.downloadSettings(), c.transactionSettings(),
+		c.generalSettings(), c.oidcSettings(), c.deliverySettings(), c.taskSettings(), c.downloadSettings(), c.librarySettings(), c.transactionSettings(),
 		c.webhookSettings(), c.retentionSettings(),
 	)
 }
