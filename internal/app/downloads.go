@@ -9,12 +9,13 @@ import (
 	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/service"
+	"stagecoach/internal/store/download"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/torznab"
 )
 
 // The categories of torrents that are the service's: the active ones, and those whose downloads have ended, which keep
-// seeding. It touches no others, so that a person may use the same qBittorrent.
+// seeding: completed ones have a category for each medium. It touches no others, so that a person may use the same qBittorrent.
 const (
 	activeCategory = "stagecoach"
 	doneCategory   = "stagecoach-done"
@@ -42,7 +43,7 @@ func (a *Connections) Torrents() *qbittorrent.Client {
 	c := a.Config.QBittorrent
 	return qbittorrent.New(qbittorrent.Options{
 		URL: c.URL, Username: c.Username, Password: c.Password, APIKey: c.APIKey, Timeout: torrentTimeout,
-		ActiveCategory: activeCategory, DoneCategory: doneCategory,
+		ActiveCategory: activeCategory, DoneCategory: doneCategory, Media: download.MediaTypes,
 		Observer: a.Observer(operations.QBittorrent, a.Metrics.Download().Latency),
 	})
 }

@@ -194,6 +194,9 @@ func ended(err error) bool {
 // piece is how much of a file is read between two heartbeats.
 const piece = 1 << 20
 
+// syncEvery is how many bytes are written between two syncs.
+const syncEvery = 16 << 20
+
 // copy copies a file to a temporary name of its own, and gives it its name when all bytes are on the disk.
 func (f *Folder) copy(ctx context.Context, source *Source, place string) error {
 	temporary := path.Join(path.Dir(place), f.mark+rand.Text())
@@ -203,7 +206,7 @@ func (f *Folder) copy(ctx context.Context, source *Source, place string) error {
 	}
 	defer func() { _ = f.root.Remove(temporary) }()
 
-	err = errors.Join(f.write(ctx, file, source), file.Sync(), file.Close())
+	err = errors.Join(f.write(ctx, file, source), file.Close())
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -236,9 +239,9 @@ func (f *Folder) name(temporary, place string) error {
 	return folder.Close()
 }
 
-func (f *Folder) write(ctx context.Context, to io.Writer, source *Source) error {
+func (f *Folder) write(ctx context.Context, to *os.File, source *Source) error {
 	from := io.NewSectionReader(source, 0, source.info.Size())
-	for left := source.info.Size(); left > 0; f.progress() {
+	for left, unsynced := source.info.Size(), int64(0); left > 0; f.progress() {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -246,9 +249,16 @@ func (f *Folder) write(ctx context.Context, to io.Writer, source *Source) error 
 		if err != nil {
 			return err
 		}
-		left -= n
+
+		left, unsynced = left-n, unsynced+n
+		if unsynced >= syncEvery { // a sync of all at the end could outlast a heartbeat
+			if err := to.Sync(); err != nil {
+				return err
+			}
+			unsynced = 0
+		}
 	}
-	return nil
+	return to.Sync()
 }
 
 // sweep removes the temporary files that killed attempts of the same job have left in a folder.

@@ -24,6 +24,11 @@ type DownloadRecord struct {
 	CancelRequested bool `json:"cancel_requested,omitempty"`
 	// Removing says that its torrent is being removed: only the end is left.
 	Removing bool `json:"removing,omitempty"`
+	// ImportFailed says that a person has to repeat its import.
+	ImportFailed bool `json:"import_failed,omitempty"`
+	// NeedsImport says that its files have to be put into the library folder before it completes. Only MoveDownload sets
+	// it.
+	NeedsImport bool `json:"needs_import,omitempty"`
 	// NeedsFile says that its .torrent file has to be fetched before the torrent can be added. Only LoadDownload sets
 	// it.
 	NeedsFile bool `json:"needs_file,omitempty"`
