@@ -1,6 +1,8 @@
 package app
 
 import (
+	"cmp"
+	"context"
 	"time"
 
 	"stagecoach/internal/allowance"
@@ -93,6 +95,20 @@ func (a *Connections) torrentChecks() ([]doctor.Check, error) {
 		return []doctor.Check{off}, nil
 	default:
 		own := doctor.OfQBittorrent(a.Torrents(), c.Password+c.APIKey != "")
-		return append([]doctor.Check{own}, a.indexerChecks()...), nil
+		return append(append([]doctor.Check{own}, a.libraryChecks()...), a.indexerChecks()...), nil
 	}
+}
+
+// libraryChecks are what a worker needs that puts files into the library folder.
+func (a *Connections) libraryChecks() []doctor.Check {
+	if a.Config.Library.Dir == "" {
+		return nil
+	}
+	place := cmp.Or(a.Config.Media.Root, a.Config.QBittorrent.SavePath)
+	return []doctor.Check{doctor.OfLibrary(a.Config.Library.Dir, func(ctx context.Context) (string, error) {
+		if place != "" {
+			return place, nil
+		}
+		return a.Torrents().DefaultSavePath(ctx)
+	})}
 }

@@ -37,7 +37,8 @@ const (
 	DownloadStalled     = "stalled"   // no progress for a long time
 	DownloadRecovered   = "recovered" // there is progress again
 
-	DownloadImportFailed = "import_failed" // its files could not be put into the library folder
+	DownloadImportFailed  = "import_failed"  // its files could not be put into the library folder
+	DownloadImportRetried = "import_retried" // a person has repeated that
 )
 
 // DownloadFacts are what the guards check.
@@ -85,7 +86,7 @@ var Download = Table[DownloadState, DownloadAction, DownloadFacts]{
 		{Action: DownloadActionEnqueue, To: DownloadQueued, Who: []Role{Owner}, Guards: []Guard[DownloadFacts]{downloadUserActive}, Event: "enqueued", Effect: "an active job for the same user, book and medium is given instead"},
 		{Action: DownloadActionBegin, From: []DownloadState{DownloadQueued}, To: DownloadDownloading, Who: systemOnly, Event: "started", Effect: "a torrent that is complete already passes this state too"},
 		{Action: DownloadActionComplete, From: []DownloadState{DownloadDownloading}, To: DownloadCompleted, Who: systemOnly, Guards: []Guard[DownloadFacts]{mediaReady}, Event: "completed", Effect: "the medium is available, the book is in the Library"},
-		{Action: DownloadActionRetryImport, From: []DownloadState{DownloadDownloading}, Who: []Role{Owner, Admin}, Guards: []Guard[DownloadFacts]{importFailed}, Event: "import_retried", Effect: "its files are put into the library folder, if they can be now"},
+		{Action: DownloadActionRetryImport, From: []DownloadState{DownloadDownloading}, Who: []Role{Owner, Admin}, Guards: []Guard[DownloadFacts]{importFailed}, Event: DownloadImportRetried, Effect: "its files are put into the library folder, if they can be now"},
 		{Action: DownloadActionFail, From: downloadLive, To: DownloadFailed, Who: systemOnly, Event: "failed", Effect: "failure_reason recorded"},
 		{Action: DownloadActionCancel, From: downloadLive, To: DownloadCanceled, Who: []Role{Owner, Admin, System}, Event: "canceled", Effect: "after the torrent is removed, or left to the other downloads that need it"},
 	},
