@@ -32,6 +32,10 @@ type Store interface {
 	BeginRemoval(ctx context.Context, id int64) error
 	NoteCancelError(ctx context.Context, id int64, code string) error
 	Holding(ctx context.Context, ids []int64) ([]int64, error)
+
+	BookByID(ctx context.Context, id int64) (download.Book, error)
+	MayReplace(ctx context.Context, job download.Download) (bool, error)
+	PlacesTaken(ctx context.Context, job download.Download, paths []string) ([]string, error)
 }
 
 // Alerts tells the administrators of what only they can repair.
@@ -44,6 +48,7 @@ type Alerts interface {
 type Mover interface {
 	Move(ctx context.Context, move lifecycle.DownloadMove) (download.Download, error)
 	SendWished(ctx context.Context, jobID int64) error
+	Complete(ctx context.Context, jobID int64, folder string, files []download.LibraryFile) (download.Download, error)
 }
 
 // Activities are the activities of downloads that use qBittorrent and the record.
@@ -55,6 +60,7 @@ type Activities struct {
 	Fetcher  *fetch.Fetcher
 	Log      *slog.Logger
 	Settings Settings
+	Library  Library
 
 	welcome atomic.Bool // qBittorrent let us log in at the last attempt to add a torrent
 }
@@ -67,9 +73,17 @@ type Settings struct {
 	PollGap  time.Duration // a longer pause between two polls counts as an outage
 }
 
-// MoveDownload writes a transition. A repeated or late call changes nothing and returns what the record has.
+// MoveDownload writes a transition. A repeated or late call changes nothing and returns what the record has. Where there
+// is a library folder, a job does not complete before its files are in it: the result says so.
 func (d *Activities) MoveDownload(ctx context.Context, move lifecycle.DownloadMove) (lifecycle.DownloadRecord, error) {
-	job, err := d.Jobs.Move(ctx, move)
+	job, needs, err := d.needsImport(ctx, move)
+	if err != nil || needs {
+		record, err := answer(ctx, job, err)
+		record.NeedsImport = needs && !record.ImportFailed
+		return record, err
+	}
+
+	job, err = d.Jobs.Move(ctx, move)
 	if problem := fault.As(err); problem != nil && problem.Code == fault.MediaNotReady {
 		err = problem.Retry() // the next poll writes its place
 	}
@@ -99,6 +113,7 @@ func recordOf(job download.Download) lifecycle.DownloadRecord {
 	record := lifecycle.DownloadRecord{
 		Status: job.State, CancelRequested: job.CancelRequestedAt != nil, Removing: job.RemovingAt != nil,
 		ToSend: job.ToSend(),
+		ImportFailed: job.Attention == string(fault.ImportFailed),
 	}
 	if job.FailureReason != nil {
 		record.Reason = fault.Code(*job.FailureReason)
@@ -108,14 +123,15 @@ func recordOf(job download.Download) lifecycle.DownloadRecord {
 
 // Note is a fact about a job that changes no state: one of the store's types of events.
 type Note struct {
-	JobID int64  `json:"job_id"`
-	Type  string `json:"type"`
+	JobID  int64      `json:"job_id"`
+	Type   string     `json:"type"`
+	Reason fault.Code `json:"reason,omitempty"` // of a failed import
 }
 
 // NoteDownload writes a fact. A repeated or late call changes nothing.
 func (d *Activities) NoteDownload(ctx context.Context, note Note) (lifecycle.DownloadRecord, error) {
 	job, err := d.Store.Change(ctx, note.JobID, func(walk *download.DownloadWalk) error {
-		if !walk.Terminal() && applies(walk.Row, note.Type) {
+		if !walk.Terminal() && applies(walk.Row, note) {
 			walk.Note(note.Type)
 		}
 		return nil
@@ -124,16 +140,18 @@ func (d *Activities) NoteDownload(ctx context.Context, note Note) (lifecycle.Dow
 }
 
 // applies makes a note's change to the job, and says whether it was one.
-func applies(job *download.Download, note string) bool {
-	switch {
+func applies(job *download.Download, n Note) bool {
+	switch note := n.Type; {
 	case note == lifecycle.DownloadWentMissing && job.FirstNotFoundAt == nil:
 		job.FirstNotFoundAt = &job.Now
 	case note == lifecycle.DownloadFoundAgain && job.FirstNotFoundAt != nil:
 		job.FirstNotFoundAt = nil
-	case note == lifecycle.DownloadStalled && job.Attention == "":
+	case note == lifecycle.DownloadStalled && job.Attention != string(fault.Stalled):
 		job.Attention = string(fault.Stalled)
-	case note == lifecycle.DownloadRecovered && job.Attention != "":
+	case note == lifecycle.DownloadRecovered && job.Attention == string(fault.Stalled):
 		job.Attention = ""
+	case note == lifecycle.DownloadImportFailed && job.Attention != string(fault.ImportFailed):
+		job.Attention, job.LastError = string(fault.ImportFailed), string(n.Reason)
 	default:
 		return false
 	}

@@ -49,6 +49,7 @@ type Sync struct {
 	polled   time.Time
 	present  map[int64]bool // the active jobs, and whether qBittorrent has shown their torrent since it started
 	tagsLeft bool           // that tidy does not find
+	seeded   time.Time      // the last look for torrents that were shared enough
 	sent     map[int64]sent // the last signal to each job whose record does not show it yet
 }
 
@@ -58,6 +59,7 @@ type SyncSettings struct {
 	PollGap      time.Duration // a longer pause between two polls counts as an outage
 	StalledAfter time.Duration // without progress; 0: never
 	AlertAfter   time.Duration // without an answer
+	Seeds        SeedRules
 }
 
 // Poll is the result of one poll.
@@ -113,6 +115,7 @@ func (s *Sync) loop(ctx context.Context, deadline time.Time) error {
 		poll.Took = time.Since(began)
 		if poll.Err == nil {
 			s.sweepTags(ctx)
+			s.sweepSeeds(ctx)
 		}
 		s.report(ctx, poll)
 		if !temporalio.LoopWait(ctx, ticker.C) {

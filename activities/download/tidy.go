@@ -23,10 +23,11 @@ func (s *Sync) tidy(ctx context.Context, torrents []qbittorrent.Torrent) {
 
 // tidyPlan says what to do with torrents whose jobs have all ended.
 type tidyPlan struct {
-	remove []removal             // canceled, and added again by a late request
-	stop   []qbittorrent.Torrent // failed: the next try of the same torrent continues with the data that is there
-	finish []qbittorrent.Torrent // completed or failed: in the done category they do not enlarge the next answers
-	tags   []string              // of jobs that have failed or were canceled
+	remove []removal                        // canceled, and added again by a late request
+	stop   []qbittorrent.Torrent            // failed: the next try of the same torrent continues with the data that is there
+	finish []qbittorrent.Torrent            // failed: in the done category they do not enlarge the next answers
+	done   map[string][]qbittorrent.Torrent // completed, by their medium: they have a done category for each
+	tags   []string                         // of jobs that have failed or were canceled
 }
 
 // removal is a torrent to delete.
@@ -37,10 +38,11 @@ type removal struct {
 
 // planTidy sorts torrents by how their jobs have ended. It plans few removals, because each one costs a request.
 func planTidy(torrents []qbittorrent.Torrent, ended map[int64]download.EndedDownload) (plan tidyPlan) {
+	plan.done = map[string][]qbittorrent.Torrent{}
 	for _, t := range torrents {
 		switch end := endOf(t, ended); {
 		case end.Status == lifecycle.DownloadCompleted:
-			plan.finish = append(plan.finish, t)
+			plan.done[end.MediaType] = append(plan.done[end.MediaType], t)
 		case end.Status == lifecycle.DownloadFailed:
 			plan.finish, plan.stop = append(plan.finish, t), append(plan.stop, t)
 		case end.Status == lifecycle.DownloadCanceled && len(plan.remove) < tidyDeletes:
@@ -73,6 +75,14 @@ func (s *Sync) applyTidy(ctx context.Context, plan tidyPlan) error {
 	err := temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.Stop(ctx, plan.stop) })
 	if err == nil {
 		err = temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.Finish(ctx, plan.finish) })
+	}
+
+	for medium, torrents := range plan.done {
+		if err == nil {
+			err = temporalio.LoopStep(ctx, func(ctx context.Context) error {
+				return s.Torrents.FinishMedium(ctx, medium, torrents)
+			})
+		}
 	}
 
 	if err == nil {

@@ -124,7 +124,7 @@ func (s *Sync) observe(
 	case qbittorrent.Active:
 		o.State, isNew = lifecycle.ObservedDownloading, isNew || job.Status == lifecycle.DownloadQueued
 	case qbittorrent.Complete:
-		o.State, isNew, progresses = lifecycle.ObservedComplete, true, false
+		o.State, isNew, progresses = lifecycle.ObservedComplete, isNew || !job.ImportFailed, false
 	case qbittorrent.Broken:
 		if job.Resumed == nil || *job.Resumed > settling {
 			o.State, o.Resumed = lifecycle.ObservedBroken, job.Resumed != nil

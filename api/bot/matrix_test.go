@@ -50,7 +50,8 @@ func (o things) presses() map[string][]string {
 	}
 	return map[string][]string{
 		"xt": {o.hash}, "xr": {o.hash}, "xy": {o.hash + ":1"}, "xv": {o.hash + ":1"},
-		"dl": {"0"}, "dx": {number64(o.download)}, "dr": {number64(o.download)}, "ds": {number64(o.download)}, "bs": {number64(o.book) + ":text:n"}, "dm": {number64(o.book) + ":text"},
+		"dl": {"0"}, "dx": {number64(o.download)}, "dr": {number64(o.download)}, "di": {number64(o.download)}, "ds": {number64(o.download)},
+		"bs": {number64(o.book) + ":text:n"}, "dm": {number64(o.book) + ":text"},
 		"fr": {"x:0", ""}, "fm": {"text", ""}, "fb": {number64(o.book) + ":text"},
 		"bk": {number64(o.book)}, "bp": {"0", ""}, "bn": {""},
 		"f": {"0:0"}, "u": {"0"}, "i": {number64(o.file) + ":0"}, "s": {""}, "r": {"0"},

@@ -77,6 +77,8 @@ var downloadFaults = Faults{
 	fault.EnqueueFailed:        {"It could not be started.", "Её не удалось начать."},
 	fault.EnqueueUnavailable:   {"The download program was unavailable for too long. Try again later.", "Программа загрузки слишком долго была недоступна. Попробуйте позже."},
 	fault.BookGone:             {"The book has been removed.", "Книгу удалили."},
+	fault.ImportFailed:         {"It is downloaded, but its files could not be put into the library. An administrator should check the folders; then repeat it.", "Загружено, но файлы не удалось поместить в библиотеку. Администратору стоит проверить папки, потом повторите."},
+	fault.MediumUnsuitable:     {"The torrent does not have what was asked for, or its files are not what their names say.", "В торренте нет того, что нужно, или его файлы не то, чем названы."},
 	fault.Stalled:              {"There has been no progress for a long time. Perhaps nobody shares it any more.", "Уже долго ничего не загружается. Возможно, раздающих больше нет."},
 }
 
@@ -108,6 +110,15 @@ var (
 		notice.AlertMediaMissing:   {"The files of the books are checked again.", "Файлы книг снова проверяются."},
 	}
 )
+
+// WhyDownloadNeedsLook says in plain words why a person should look at a download, with the last error of a failed
+// import.
+func WhyDownloadNeedsLook(language, attention, lastError string) string {
+	if fault.Code(attention) == fault.ImportFailed && fault.Code(lastError) == fault.MediumUnsuitable {
+		attention = lastError
+	}
+	return Downloads.Faults.Text(fault.Code(attention)).In(language)
+}
 
 // WhyDownloadFailed says in plain words why a download failed, with the last error of one that could not be started.
 // reason is the one in the record; nil: none is known.

@@ -43,7 +43,7 @@ var settingGroups = []settingGroup{
 	{"Telegram", []string{"TELEGRAM_"}},
 	{"Yandex Disk", []string{"YANDEX_", "LISTING_"}},
 	{"Delivery", []string{"DELIVERY_", "SPOOL_"}},
-	{"Downloads", []string{"QBITTORRENT_", "DOWNLOAD_", "MEDIA_"}},
+	{"Downloads", []string{"QBITTORRENT_", "DOWNLOAD_", "MEDIA_", "LIBRARY_", "SEED_"}},
 	{"Transactions", []string{"TON_", "TONCENTER_", "FRAGMENT_", "TX_"}},
 	{"Retention", []string{"RETENTION_"}},
 }

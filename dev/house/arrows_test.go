@@ -14,7 +14,7 @@ import (
 // its own room where that is a tree of packages. The longest name that fits decides which room a package is in.
 var floors = [][]string{
 	{"internal/fault", "internal/money", "internal/metrics", "internal/codec", "internal/devinfo", "starter/terminal"},
-	{"internal/lifecycle", "internal/outbound", "internal/ton", "internal/torrent", "internal/fetch"},
+	{"internal/library", "internal/lifecycle", "internal/outbound", "internal/ton", "internal/torrent", "internal/fetch"},
 	{"internal/stars", "internal/webhook"},
 	{"internal/store", "internal/config", "internal/temporalio", "api/shape", "internal/telegram", "internal/oidc", "internal/yandex", "internal/qbittorrent", "internal/torznab", "internal/toncenter", "internal/fragment"},
 	{"internal/receipt", "internal/service/waiting", "internal/allowance", "internal/shelf"},

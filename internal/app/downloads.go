@@ -1,6 +1,8 @@
 package app
 
 import (
+	"cmp"
+	"context"
 	"time"
 
 	"stagecoach/internal/allowance"
@@ -9,12 +11,13 @@ import (
 	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/service"
+	"stagecoach/internal/store/download"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/torznab"
 )
 
 // The categories of torrents that are the service's: the active ones, and those whose downloads have ended, which keep
-// seeding. It touches no others, so that a person may use the same qBittorrent.
+// seeding: completed ones have a category for each medium. It touches no others, so that a person may use the same qBittorrent.
 const (
 	activeCategory = "stagecoach"
 	doneCategory   = "stagecoach-done"
@@ -43,7 +46,7 @@ func (a *Connections) Torrents() *qbittorrent.Client {
 	c := a.Config.QBittorrent
 	return qbittorrent.New(qbittorrent.Options{
 		URL: c.URL, Username: c.Username, Password: c.Password, APIKey: c.APIKey, Timeout: torrentTimeout,
-		ActiveCategory: activeCategory, DoneCategory: doneCategory,
+		ActiveCategory: activeCategory, DoneCategory: doneCategory, Media: download.MediaTypes,
 		Observer: a.Observer(operations.QBittorrent, a.Metrics.Download().Latency),
 	})
 }
@@ -93,6 +96,20 @@ func (a *Connections) torrentChecks() ([]doctor.Check, error) {
 		return []doctor.Check{off}, nil
 	default:
 		own := doctor.OfQBittorrent(a.Torrents(), c.Password+c.APIKey != "")
-		return append([]doctor.Check{own}, a.indexerChecks()...), nil
+		return append(append([]doctor.Check{own}, a.libraryChecks()...), a.indexerChecks()...), nil
 	}
+}
+
+// libraryChecks are what a worker needs that puts files into the library folder.
+func (a *Connections) libraryChecks() []doctor.Check {
+	if a.Config.Library.Dir == "" {
+		return nil
+	}
+	place := cmp.Or(a.Config.Media.Root, a.Config.QBittorrent.SavePath)
+	return []doctor.Check{doctor.OfLibrary(a.Config.Library.Dir, func(ctx context.Context) (string, error) {
+		if place != "" {
+			return place, nil
+		}
+		return a.Torrents().DefaultSavePath(ctx)
+	})}
 }

@@ -53,7 +53,7 @@ func Settings() []Setting { return new(Config).settings() }
 
 func (c *Config) settings() []Setting {
 	return slices.Concat(
-		c.generalSettings(), c.oidcSettings(), c.deliverySettings(), c.taskSettings(), c.downloadSettings(), c.transactionSettings(),
+		c.generalSettings(), c.oidcSettings(), c.deliverySettings(), c.taskSettings(), c.downloadSettings(), c.librarySettings(), c.transactionSettings(),
 		c.webhookSettings(), c.retentionSettings(),
 	)
 }

@@ -24,11 +24,6 @@ type Media struct {
 	MaxPercent int64  // of the available media that one sweep may mark as missing
 }
 
-// Library says where the files of books are.
-type Library struct {
-	Dir string // empty: there is no library folder
-}
-
 // PollGap is the longest time without a poll of qBittorrent that is no outage: some polls may be late.
 func (d Download) PollGap() time.Duration { return 3*d.PollInterval + 30*time.Second }
 
@@ -49,7 +44,6 @@ func (c *Config) downloadSettings() []Setting {
 		boolean(&c.Download.PrivateSources, "STAGECOACH_DOWNLOAD_PRIVATE_SOURCES", "false", "let .torrent files, trackers, web seeds and peers be at addresses that are not on the Internet, such as this machine's; else such addresses are taken out of torrents"),
 		text(&c.Media.Root, "STAGECOACH_MEDIA_ROOT", "", "where workers find the folder of STAGECOACH_QBITTORRENT_SAVE_PATH (the same path, if that is empty); workers check the files of media only while a file .stagecoach-media is in it; empty: no checks"),
 		integer(&c.Media.MaxPercent, "STAGECOACH_MEDIA_SWEEP_MAX_PERCENT", "5", 0, 100, "percent of the available media: a check that would mark more as missing marks none and raises an alert"),
-		only(withoutWallet, text(&c.Library.Dir, "STAGECOACH_LIBRARY_DIR", "", "the library folder, which API and workers see at the same path: books' files are sent to chats and served at /opds from there; empty: neither")),
 		c.days("downloads", "STAGECOACH_RETENTION_DOWNLOADS", "365", "downloads that have ended, with their events; books and files stay"),
 	}
 }

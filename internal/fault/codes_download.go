@@ -26,3 +26,9 @@ const (
 	BookGone           Code = "book_not_found"       // the book was removed meanwhile
 	Stalled            Code = "stalled"              // no progress for long
 )
+
+// What was downloaded is not in the library folder.
+const (
+	ImportFailed     Code = "import_failed"     // a person should look, and repeat it; the last error says more
+	MediumUnsuitable Code = "MEDIUM_UNSUITABLE" // the torrent has no file of the medium, or a wrong one
+)

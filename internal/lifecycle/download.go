@@ -26,6 +26,8 @@ const (
 	DownloadActionComplete DownloadAction = "complete"
 	DownloadActionFail     DownloadAction = "fail"
 	DownloadActionCancel   DownloadAction = "cancel"
+
+	DownloadActionRetryImport DownloadAction = "retry_import"
 )
 
 // Types of events of a download that are no transitions: the status stays as it is.
@@ -35,12 +37,17 @@ const (
 	DownloadStalled     = "stalled"   // no progress for a long time
 	DownloadRecovered   = "recovered" // there is progress again
 	DownloadNotSent     = "not_sent"  // its files could not be sent to its owner, as was wished
+
+	DownloadImportFailed  = "import_failed"  // its files could not be put into the library folder
+	DownloadImportRetried = "import_retried" // a person has repeated that
 )
 
 // DownloadFacts are what the guards check.
 type DownloadFacts struct {
 	UserActive bool
 	MediaReady bool // the finished medium is recorded with the job
+
+	ImportFailed bool // and waits for a person who repeats it
 }
 
 // Names that operators and other programs use.
@@ -63,6 +70,7 @@ const (
 var (
 	downloadUserActive = Guard[DownloadFacts]{Name: "the user is ACTIVE", Code: fault.UserNotActive, Holds: func(f DownloadFacts) bool { return f.UserActive }}
 	mediaReady         = Guard[DownloadFacts]{Name: "the medium is persisted with it", Code: fault.MediaNotReady, Holds: func(f DownloadFacts) bool { return f.MediaReady }}
+	importFailed       = Guard[DownloadFacts]{Name: "its import has failed", Code: fault.InvalidTransition, Holds: func(f DownloadFacts) bool { return f.ImportFailed }}
 )
 
 // Download is the lifecycle of a download job. Everything that moves a job asks this table.
@@ -79,6 +87,7 @@ var Download = Table[DownloadState, DownloadAction, DownloadFacts]{
 		{Action: DownloadActionEnqueue, To: DownloadQueued, Who: []Role{Owner}, Guards: []Guard[DownloadFacts]{downloadUserActive}, Event: "enqueued", Effect: "an active job for the same user, book and medium is given instead"},
 		{Action: DownloadActionBegin, From: []DownloadState{DownloadQueued}, To: DownloadDownloading, Who: systemOnly, Event: "started", Effect: "a torrent that is complete already passes this state too"},
 		{Action: DownloadActionComplete, From: []DownloadState{DownloadDownloading}, To: DownloadCompleted, Who: systemOnly, Guards: []Guard[DownloadFacts]{mediaReady}, Event: "completed", Effect: "the medium is available, the book is in the Library"},
+		{Action: DownloadActionRetryImport, From: []DownloadState{DownloadDownloading}, Who: []Role{Owner, Admin}, Guards: []Guard[DownloadFacts]{importFailed}, Event: DownloadImportRetried, Effect: "its files are put into the library folder, if they can be now"},
 		{Action: DownloadActionFail, From: downloadLive, To: DownloadFailed, Who: systemOnly, Event: "failed", Effect: "failure_reason recorded"},
 		{Action: DownloadActionCancel, From: downloadLive, To: DownloadCanceled, Who: []Role{Owner, Admin, System}, Event: "canceled", Effect: "after the torrent is removed, or left to the other downloads that need it"},
 	},
@@ -86,8 +95,9 @@ var Download = Table[DownloadState, DownloadAction, DownloadFacts]{
 
 var downloadLive = []DownloadState{DownloadQueued, DownloadDownloading}
 
-// DownloadWaitsFor is what a download waits for; empty: nothing. ending: its torrent is to be removed.
-func DownloadWaitsFor(state DownloadState, ending, missing, stalled bool) string {
+// DownloadWaitsFor is what a download waits for; empty: nothing. ending: its torrent is to be removed. complete: it has
+// all bytes.
+func DownloadWaitsFor(state DownloadState, ending, missing, complete bool, attention fault.Code) string {
 	switch {
 	case Download.Terminal(state):
 		return ""
@@ -95,7 +105,9 @@ func DownloadWaitsFor(state DownloadState, ending, missing, stalled bool) string
 		return WaitsForQBittorrent
 	case missing:
 		return WaitsForTorrent
-	case stalled:
+	case complete || attention == fault.ImportFailed:
+		return WaitsForLibrary
+	case attention == fault.Stalled:
 		return WaitsForProgress
 	default:
 		return WaitsForQBittorrent

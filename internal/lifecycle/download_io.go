@@ -26,6 +26,11 @@ type DownloadRecord struct {
 	Removing bool `json:"removing,omitempty"`
 	// ToSend says that it has completed, and that its files are to be sent to its owner.
 	ToSend bool `json:"to_send,omitempty"`
+	// ImportFailed says that a person has to repeat its import.
+	ImportFailed bool `json:"import_failed,omitempty"`
+	// NeedsImport says that its files have to be put into the library folder before it completes. Only MoveDownload sets
+	// it.
+	NeedsImport bool `json:"needs_import,omitempty"`
 	// NeedsFile says that its .torrent file has to be fetched before the torrent can be added. Only LoadDownload sets
 	// it.
 	NeedsFile bool `json:"needs_file,omitempty"`

@@ -11,16 +11,18 @@ import (
 var downloadAllowed = map[string]string{
 	" enqueue owner": "queued",
 
-	"queued begin system":         "downloading",
-	"queued fail system":          "failed",
-	"queued cancel owner":         "canceled",
-	"queued cancel admin":         "canceled",
-	"queued cancel system":        "canceled",
-	"downloading complete system": "completed",
-	"downloading fail system":     "failed",
-	"downloading cancel owner":    "canceled",
-	"downloading cancel admin":    "canceled",
-	"downloading cancel system":   "canceled",
+	"queued begin system":            "downloading",
+	"queued fail system":             "failed",
+	"queued cancel owner":            "canceled",
+	"queued cancel admin":            "canceled",
+	"queued cancel system":           "canceled",
+	"downloading complete system":    "completed",
+	"downloading retry_import owner": "downloading",
+	"downloading retry_import admin": "downloading",
+	"downloading fail system":        "failed",
+	"downloading cancel owner":       "canceled",
+	"downloading cancel admin":       "canceled",
+	"downloading cancel system":      "canceled",
 }
 
 // TestDownloadEveryCase asks the table about every status of the user × medium in its place or not.
@@ -32,6 +34,8 @@ func TestDownloadEveryCase(t *testing.T) {
 			return fault.UserNotActive
 		case action == "complete" && !f.MediaReady:
 			return fault.MediaNotReady
+		case action == "retry_import" && !f.ImportFailed:
+			return fault.InvalidTransition
 		}
 		return ""
 	})

@@ -44,7 +44,11 @@ func deliveryAllFacts() (all []DeliveryFacts) {
 }
 
 func downloadAllFacts() []DownloadFacts {
-	return []DownloadFacts{{false, false}, {true, false}, {false, true}, {true, true}}
+	var all []DownloadFacts
+	for bits := range 8 {
+		all = append(all, DownloadFacts{UserActive: bits&1 > 0, MediaReady: bits&2 > 0, ImportFailed: bits&4 > 0})
+	}
+	return all
 }
 
 func taskAllFacts() (all []TaskFacts) {
@@ -260,7 +264,7 @@ func TestEvents(t *testing.T) {
 		"acknowledge": "delivered", "find_delivered": "delivered", "requeue": "requeued", "hand_over": "requeued", "fail": "failed", "cancel": "cancelled", "expire": "expired",
 	})
 	checkEvents(t, Download, map[DownloadAction]string{
-		"enqueue": "enqueued", "begin": "started", "complete": "completed", "fail": "failed", "cancel": "canceled",
+		"enqueue": "enqueued", "begin": "started", "complete": "completed", "fail": "failed", "cancel": "canceled", "retry_import": "import_retried",
 	})
 	checkEvents(t, Transaction, map[TransactionAction]string{
 		"detect": "detected", "lock": "locked", "buy": "payment_signed", "refund": "payment_signed", "finish": "processed", "fail": "failed", "retry": "retried", "review": "needs_review",

@@ -8,6 +8,7 @@ const (
 	WaitsForQBittorrent = "qbittorrent" // to take, download or remove the torrent
 	WaitsForTorrent     = "torrent"     // which is missing
 	WaitsForProgress    = "progress"    // of a torrent that stalls
+	WaitsForLibrary     = "library"     // to take the files of a complete torrent
 	WaitsForClaim       = "claim"       // by any agent
 	WaitsForTakeover    = "takeover"    // by any agent
 	WaitsForAssignee    = "assignee"    //

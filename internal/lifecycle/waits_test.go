@@ -1,6 +1,10 @@
 package lifecycle
 
-import "testing"
+import (
+	"testing"
+
+	"stagecoach/internal/fault"
+)
 
 // TestWaitsFor asks of each state.
 func TestWaitsFor(t *testing.T) {
@@ -19,13 +23,15 @@ func TestWaitsFor(t *testing.T) {
 		{"a task that is done", TaskWaitsFor(TaskDone, true, false), ""},
 		{"a cancelled task with blockers", TaskWaitsFor(TaskCancelled, false, true), ""},
 
-		{"a queued download", DownloadWaitsFor(DownloadQueued, false, false, false), WaitsForQBittorrent},
-		{"a download", DownloadWaitsFor(DownloadDownloading, false, false, false), WaitsForQBittorrent},
-		{"a missing torrent that stalled", DownloadWaitsFor(DownloadDownloading, false, true, true), WaitsForTorrent},
-		{"a stalled torrent", DownloadWaitsFor(DownloadDownloading, false, false, true), WaitsForProgress},
-		{"a cancelled one that is missing", DownloadWaitsFor(DownloadQueued, true, true, false), WaitsForQBittorrent},
-		{"a completed download", DownloadWaitsFor(DownloadCompleted, false, false, false), ""},
-		{"a canceled download", DownloadWaitsFor(DownloadCanceled, true, false, false), ""},
+		{"a queued download", DownloadWaitsFor(DownloadQueued, false, false, false, ""), WaitsForQBittorrent},
+		{"a download", DownloadWaitsFor(DownloadDownloading, false, false, false, ""), WaitsForQBittorrent},
+		{"a missing torrent that stalled", DownloadWaitsFor(DownloadDownloading, false, true, false, fault.Stalled), WaitsForTorrent},
+		{"a stalled torrent", DownloadWaitsFor(DownloadDownloading, false, false, false, fault.Stalled), WaitsForProgress},
+		{"one that is imported", DownloadWaitsFor(DownloadDownloading, false, false, true, ""), WaitsForLibrary},
+		{"a failed import", DownloadWaitsFor(DownloadDownloading, false, false, false, fault.ImportFailed), WaitsForLibrary},
+		{"a cancelled one that is missing", DownloadWaitsFor(DownloadQueued, true, true, false, ""), WaitsForQBittorrent},
+		{"a completed download", DownloadWaitsFor(DownloadCompleted, false, false, false, ""), ""},
+		{"a canceled download", DownloadWaitsFor(DownloadCanceled, true, false, false, ""), ""},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s waits for %q, want %q", c.name, c.got, c.want)

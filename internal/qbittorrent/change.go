@@ -53,7 +53,7 @@ func (c *Client) Adopt(ctx context.Context, t Torrent, tag string) error {
 		return foreign()
 	}
 
-	old := t.State == Lost || t.State == Complete && t.Category == c.o.DoneCategory
+	old := t.State == Lost || t.State == Complete && !c.Active(t)
 	err := c.call(ctx, func() error { return c.qbt.AddTagsCtx(ctx, []string{t.ID}, tag) })
 	if err == nil && (old || t.State != Complete && t.State != Active) {
 		err = c.Resume(ctx, t)
@@ -135,6 +135,11 @@ func (c *Client) Activate(ctx context.Context, t Torrent) error {
 // Finish puts torrents of ours into the done category, in one request.
 func (c *Client) Finish(ctx context.Context, torrents []Torrent) error {
 	return c.setCategory(ctx, c.ids(torrents), c.o.DoneCategory)
+}
+
+// FinishMedium puts completed torrents of ours into the done category of their medium, in one request.
+func (c *Client) FinishMedium(ctx context.Context, medium string, torrents []Torrent) error {
+	return c.setCategory(ctx, c.ids(torrents), c.doneCategory(medium))
 }
 
 // setCategory gives torrents a category, and creates it if it is missing.

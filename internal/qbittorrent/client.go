@@ -28,6 +28,7 @@ type Options struct {
 	Timeout            time.Duration // for one request; default 10 s
 	ActiveCategory     string        // of torrents that jobs wait for; required
 	DoneCategory       string        // of those whose jobs are over; required
+	Media              []string      // that completed torrents have categories for: that of the done ones, a hyphen, and the medium
 
 	outbound.Observer // operations are the last part of a request's path: "info", "add", "login" …
 }
@@ -70,6 +71,9 @@ type Torrent struct {
 	Speed       int64
 	ETA         *int64 // seconds; nil: unknown
 	ContentPath string
+	SavePath    string  // where the paths of its files begin
+	Ratio       float64 // of what was shared to what was downloaded
+	Seeded      time.Duration
 }
 
 // HasTag says whether the torrent carries a tag.
@@ -82,7 +86,7 @@ func torrentOf(t qbt.Torrent) Torrent {
 	torrent := Torrent{
 		ID: t.Hash, V1: strings.ToLower(t.InfohashV1), V2: strings.ToLower(t.InfohashV2), Category: t.Category,
 		State: stateOf(t), Shown: string(t.State), Progress: t.Progress, Size: max(t.Size, 0), Speed: max(t.DlSpeed, 0),
-		ContentPath: t.ContentPath,
+		ContentPath: t.ContentPath, SavePath: t.SavePath, Ratio: t.Ratio, Seeded: time.Duration(t.SeedingTime) * time.Second,
 	}
 
 	for tag := range strings.SplitSeq(t.Tags, ",") {
@@ -100,6 +104,45 @@ func torrentOf(t qbt.Torrent) Torrent {
 // List returns all torrents of the active category, in one request.
 func (c *Client) List(ctx context.Context) ([]Torrent, error) {
 	return c.category(ctx, c.o.ActiveCategory)
+}
+
+// ListDone returns the completed torrents of a medium, in one request.
+func (c *Client) ListDone(ctx context.Context, medium string) ([]Torrent, error) {
+	return c.category(ctx, c.doneCategory(medium))
+}
+
+func (c *Client) doneCategory(medium string) string { return c.o.DoneCategory + "-" + medium }
+
+// categories are all of ours.
+func (c *Client) categories() []string {
+	all := []string{c.o.ActiveCategory, c.o.DoneCategory}
+	for _, medium := range c.o.Media {
+		all = append(all, c.doneCategory(medium))
+	}
+	return all
+}
+
+// File is a file of a torrent.
+type File struct {
+	Path string // from the torrent's save path on, with slashes
+	Size int64
+}
+
+// Files returns those files of a torrent that are wanted.
+func (c *Client) Files(ctx context.Context, t Torrent) (files []File, err error) {
+	listed, err := ask(ctx, c, func(ctx context.Context) (*qbt.TorrentFiles, error) {
+		return c.qbt.GetFilesInformationCtx(ctx, t.ID)
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	for _, file := range *listed {
+		if file.Priority > 0 {
+			files = append(files, File{file.Name, file.Size})
+		}
+	}
+	return files, nil
 }
 
 func (c *Client) category(ctx context.Context, name string) ([]Torrent, error) {
@@ -146,7 +189,7 @@ func (c *Client) FindContent(ctx context.Context, v1, v2 string) (*Torrent, erro
 		return found, err
 	}
 
-	for _, category := range []string{c.o.ActiveCategory, c.o.DoneCategory} {
+	for _, category := range c.categories() {
 		listed, err := c.torrents(
 			ctx, qbt.TorrentFilterOptions{Category: category}, func(t Torrent) bool { return t.is(v1, v2) },
 		)
@@ -194,7 +237,7 @@ func first(torrents []Torrent) *Torrent {
 
 // Ours says whether a torrent is in one of our categories: other torrents are never changed.
 func (c *Client) Ours(t Torrent) bool {
-	return t.Category == c.o.ActiveCategory || t.Category == c.o.DoneCategory
+	return slices.Contains(c.categories(), t.Category)
 }
 
 // Active says whether a torrent is in the category of those that jobs wait for.

@@ -292,14 +292,16 @@ func (c *Downloads) Cancel(
 	return job, err
 }
 
-// TryCancel says what Cancel would do.
-func (c *Downloads) TryCancel(ctx context.Context, user account.User, jobID int64) (Trial, error) {
+// Try says what Cancel or RetryImport would do.
+func (c *Downloads) Try(
+	ctx context.Context, user account.User, jobID int64, action lifecycle.DownloadAction,
+) (Trial, error) {
 	job, err := c.Get(ctx, user, jobID)
 	if err != nil {
 		return Trial{}, err
 	}
 
-	wanted := lifecycle.DownloadRequest{Action: lifecycle.DownloadActionCancel, Roles: rolesOf(user, job.UserID)}
+	wanted := lifecycle.DownloadRequest{Action: action, Roles: rolesOf(user, job.UserID)}
 	rule, err := lifecycle.Download.Decide(job.State, wanted, job.Facts())
 	return trialOf(rule.To, job.RowVersion, err)
 }
@@ -337,7 +339,7 @@ func (c *Downloads) Refresh(ctx context.Context, job download.Download) error {
 		argument = lifecycle.Observation{JobID: job.ID, State: lifecycle.ObservedAbsent}
 	case job.State == lifecycle.DownloadDownloading:
 		argument = lifecycle.Observation{
-			JobID: job.ID, State: lifecycle.ObservedDownloading, Stalled: job.Attention != "",
+			JobID: job.ID, State: lifecycle.ObservedDownloading, Stalled: job.Attention == string(fault.Stalled),
 		}
 	default:
 		return nil
@@ -347,7 +349,10 @@ func (c *Downloads) Refresh(ctx context.Context, job download.Download) error {
 
 // DownloadWaitsFor is what a download waits for; empty: nothing.
 func DownloadWaitsFor(d download.Download) string {
-	return lifecycle.DownloadWaitsFor(d.State, d.CancelRequestedAt != nil, d.FirstNotFoundAt != nil, d.Attention != "")
+	complete := d.Progress >= 1 && d.ContentPath != ""
+	return lifecycle.DownloadWaitsFor(
+		d.State, d.CancelRequestedAt != nil, d.FirstNotFoundAt != nil, complete, fault.Code(d.Attention),
+	)
 }
 
 // Get returns a job that the user may see: their own, or any job for an administrator. Other jobs do not exist for the

@@ -48,12 +48,12 @@ func watchdogOf(ctx context.Context) *watchdog {
 	return w
 }
 
-// Progressed reports progress to Temporal and to the watchdog. Outside of an activity, as in a command, it does nothing.
-func Progressed(ctx context.Context) {
+// Progressed reports progress to Temporal, with these details, and to the watchdog. Outside of an activity, as in a command, it does nothing.
+func Progressed(ctx context.Context, details ...any) {
 	if !activity.IsActivity(ctx) { // the SDK panics
 		return
 	}
-	activity.RecordHeartbeat(ctx)
+	activity.RecordHeartbeat(ctx, details...)
 	if w := watchdogOf(ctx); w != nil {
 		w.timer.Reset(w.patience)
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"os"
 	"time"
 
 	"go.temporal.io/sdk/worker"
@@ -63,6 +64,7 @@ func (p process) downloadActivities(jobs *service.Downloads) (*download.Activiti
 			SavePath: c.QBittorrent.SavePath, MinFree: c.Download.MinFree,
 			Grace: c.Download.Grace, PollGap: c.Download.PollGap(),
 		},
+		Library: download.Library{Dir: c.Library.Dir, Template: c.Library.Template, Media: c.Media.Root, Link: os.Link},
 	}
 
 	watcher := &download.Sync{
@@ -71,6 +73,9 @@ func (p process) downloadActivities(jobs *service.Downloads) (*download.Activiti
 		Settings: download.SyncSettings{
 			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: stalledAfter,
 			AlertAfter: downloadAlertAfter,
+			Seeds: download.SeedRules{
+				Ratio: c.Library.SeedRatio, Time: time.Duration(c.Library.SeedDays) * 24 * time.Hour,
+			},
 		},
 	}
 

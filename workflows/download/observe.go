@@ -34,7 +34,7 @@ func (r *run) observe(life workflow.Context, seen lifecycle.Observation) error {
 	case lifecycle.ObservedDownloading:
 		return r.move(life, lifecycle.DownloadActionBegin, "")
 	case lifecycle.ObservedComplete:
-		return r.move(life, lifecycle.DownloadActionComplete, "")
+		return r.complete(life)
 	case lifecycle.ObservedBroken:
 		return r.repair(life, seen.Resumed)
 	case lifecycle.ObservedLost:
@@ -176,6 +176,11 @@ func (r *run) enter(ctx workflow.Context, record lifecycle.DownloadRecord) {
 	}
 
 	r.toSend = record.ToSend
+	if record.ImportFailed != r.ImportFailed {
+		r.ImportFailed = record.ImportFailed
+		r.show(ctx)
+	}
+
 	if record.Status == r.Status {
 		return
 	}
@@ -189,7 +194,7 @@ func (r *run) show(ctx workflow.Context) {
 	r.describe(ctx)
 	record.Show(ctx, record.Shown{
 		Stage: string(r.Status), WaitsFor: r.waits(), DeadlineAt: r.GraceEnds,
-		Attention: r.Stalled && !lifecycle.Download.Terminal(r.Status),
+		Attention: r.attention() != "" && !lifecycle.Download.Terminal(r.Status),
 	})
 }
 
@@ -204,12 +209,32 @@ func (r *run) waitsFor() string {
 	}
 	return map[string]string{
 		lifecycle.WaitsForTorrent: "the torrent, which is missing", lifecycle.WaitsForQBittorrent: "qBittorrent",
+		lifecycle.WaitsForLibrary:  r.library(),
 		lifecycle.WaitsForProgress: "progress: there has been none for long",
 	}[r.waits()]
 }
 
 func (r *run) waits() string {
-	return lifecycle.DownloadWaitsFor(r.Status, r.canceled != "", r.GraceEnds != nil, r.Stalled)
+	return lifecycle.DownloadWaitsFor(r.Status, r.canceled != "", r.GraceEnds != nil, r.importing, r.attention())
+}
+
+// attention is why a person should look; empty: no need.
+func (r *run) attention() fault.Code {
+	switch {
+	case r.ImportFailed:
+		return fault.ImportFailed
+	case r.Stalled:
+		return fault.Stalled
+	default:
+		return ""
+	}
+}
+
+func (r *run) library() string {
+	if r.ImportFailed {
+		return "a person to repeat the import: the files could not be put into the library folder"
+	}
+	return "its files, which are being put into the library folder"
 }
 
 // describe updates the current details in the Web UI.

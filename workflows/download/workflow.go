@@ -43,6 +43,8 @@ type Carried struct {
 	Stalled   bool                    `json:"stalled,omitempty"`
 	Canceled  fault.Code              `json:"canceled,omitempty"`  // why the torrent is being removed; empty: it is not
 	FromFile  bool                    `json:"from_file,omitempty"` // not from a magnet link
+
+	ImportFailed bool `json:"import_failed,omitempty"` // a person has to repeat it
 }
 
 // run is what the workflow knows of its job.
@@ -55,6 +57,8 @@ type run struct {
 	toSend   bool            // it has completed, and its files are to be sent
 	grace    workflow.Future // while the torrent is missing
 	endGrace workflow.CancelFunc
+
+	importing bool // its files are being put into the library folder
 
 	cancels, observations workflow.ReceiveChannel
 	stop                  workflow.CancelFunc // ends what waits for qBittorrent

@@ -43,6 +43,7 @@ type play struct {
 	resume func(nth int) error
 	move   func() error
 	send   func(nth int) error // nil: nobody wishes it
+	needs  bool // whether a job needs an import: there is a library folder
 	counts map[string]int
 }
 
@@ -88,12 +89,19 @@ func newPlay(t *testing.T) *play {
 		return p.resume(p.did("resume", ""))
 	}).Maybe()
 	p.OnActivity(downloads.NoteDownload, mock.Anything, mock.Anything).Return(func(_ context.Context, n activities.Note) (lifecycle.DownloadRecord, error) {
-		p.did(n.Type, "")
+		p.did(n.Type, string(n.Reason))
+		p.record.ImportFailed = p.record.ImportFailed || n.Type == lifecycle.DownloadImportFailed
 		return p.record, nil
 	}).Maybe()
 	p.OnActivity(downloads.MoveDownload, mock.Anything, mock.Anything).Return(func(_ context.Context, m lifecycle.DownloadMove) (lifecycle.DownloadRecord, error) {
 		if err := p.move(); err != nil {
 			return lifecycle.DownloadRecord{}, err
+		}
+
+		if m.Action == lifecycle.DownloadActionComplete && p.needs && !lifecycle.Download.Terminal(p.record.Status) {
+			record := p.record
+			record.NeedsImport = !record.ImportFailed
+			return record, nil
 		}
 
 		p.did(string(m.Action), string(m.Reason))

@@ -34,6 +34,7 @@ func New(sender *chat.Sender, downloads *service.Downloads) chat.Part {
 		Buttons: []chat.Button{
 			{Prefix: "dl", Command: "downloads", Run: h.showDownloads},  // dl:<ids below this one; 0: the newest>
 			{Prefix: "dx", Command: "downloads", Run: h.cancelDownload}, // dx:<download>
+			{Prefix: "di", Command: "downloads", Run: h.retryImport},    // di:<download>
 			{Prefix: "dr", Command: "download", Run: h.retryDownload},   // dr:<download>
 			{Prefix: "ds", Command: "download", Run: h.sendDownload},    // ds:<download>
 			{Prefix: "bs", Command: "book", Run: h.sendMedium},          // bs:<book>:<medium>:<nonce>
@@ -83,6 +84,24 @@ func (h *handlers) cancelDownload(ctx context.Context, r *chat.Request, args cha
 		return err
 	}
 
+	if !r.OnMenu() {
+		return nil
+	}
+	return h.showDownloads(ctx, r, nil)
+}
+
+// retryImport is the button to repeat a failed import, in the same places as the Cancel button.
+func (h *handlers) retryImport(ctx context.Context, r *chat.Request, args chat.Args) error {
+	job, err := h.downloads.RetryImport(ctx, r.User, args.Number(0))
+	if job.ID != 0 && job.UserID != r.User.ID {
+		r.Subject = lifecycle.WorkloadDownload + "/" + strconv.FormatInt(job.ID, 10)
+	}
+	if err != nil {
+		return err
+	}
+
+	h.Hurry(ctx, lifecycle.WorkloadDownload, job.ID)
+	r.Note = r.Say(textImporting, job.ID)
 	if !r.OnMenu() {
 		return nil
 	}

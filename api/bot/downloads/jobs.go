@@ -30,7 +30,8 @@ func (h *handlers) showDownloads(ctx context.Context, r *chat.Request, args chat
 		ID: func(job download.Download) int64 { return job.ID },
 		Draw: func(job download.Download) ([]string, chat.Row) {
 			lines := append([]string{"", title(r.User.Language, job)}, progress(r.User.Language, job)...)
-			return lines, cancelButton(r.User, job, r.Say(chat.LabelCancelID, job.ID))
+			buttons := importButton(r.User, job)
+			return lines, append(buttons, cancelButton(r.User, job, r.Say(chat.LabelCancelID, job.ID))...)
 		},
 	}
 
@@ -38,7 +39,7 @@ func (h *handlers) showDownloads(ctx context.Context, r *chat.Request, args chat
 	return nil
 }
 
-// drawDownload draws the live message of a download, with a Cancel button while it can be cancelled.
+// drawDownload draws the live message of a download, with the buttons for what can be done.
 func (h *handlers) drawDownload(ctx context.Context, viewer account.User, id int64) (chat.View, error) {
 	job, err := h.downloads.Get(ctx, viewer, id)
 	if err != nil {
@@ -49,7 +50,7 @@ func (h *handlers) drawDownload(ctx context.Context, viewer account.User, id int
 	lines := append([]string{title(language, job)}, progress(language, job)...)
 	cancel := cancelButton(viewer, job, chat.LabelCancel.In(language))
 	ended := lifecycle.Download.Terminal(job.State)
-	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(cancel), Ended: ended}, nil
+	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(importButton(viewer, job), cancel), Ended: ended}, nil
 }
 
 // title names a download, its book and its medium.
@@ -96,7 +97,7 @@ func progress(language string, job download.Download) (lines []string) {
 	case job.FirstNotFoundAt != nil:
 		lines = append(lines, words.TorrentMissing.In(language))
 	case job.Attention != "":
-		lines = append(lines, "⚠️ "+words.Downloads.Faults.Text(fault.Code(job.Attention)).In(language))
+		lines = append(lines, "⚠️ "+words.WhyDownloadNeedsLook(language, job.Attention, job.LastError))
 	}
 
 	return lines
@@ -142,4 +143,12 @@ func cancelButton(user account.User, job download.Download, label string) chat.R
 		return nil
 	}
 	return chat.Press(label, "dx", job.ID)
+}
+
+// importButton is the button to repeat a failed import; none while there is nothing to repeat.
+func importButton(user account.User, job download.Download) chat.Row {
+	if !slices.Contains(service.DownloadActions(user, job), lifecycle.DownloadActionRetryImport) {
+		return nil
+	}
+	return chat.Press(chat.LabelTryAgain.In(user.Language), "di", job.ID)
 }

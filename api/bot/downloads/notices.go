@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// findNotice finds the download of a notice: one that has ended, or makes no progress.
+// findNotice finds the download of a notice: one that has ended, or that a person should look at.
 func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice.Notice) (chat.DrawNotice, error) {
 	id, _ := chat.ReadNumber(n.EntityID)
 	job, err := h.downloads.Get(ctx, viewer, id)
@@ -26,7 +26,7 @@ func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice
 func (h *handlers) noticeView(viewer account.User, job download.Download, event core.StreamedEvent) chat.View {
 	language := viewer.Language
 	said, why := textNoticeStalled, words.Downloads.Faults.Text(fault.Stalled).In(language)
-	var next chat.Row
+	var repeat, next chat.Row
 	switch state := lifecycle.DownloadState(event.To); {
 	case event.Type == lifecycle.DownloadNotSent:
 		said, why = textNoticeNotSent, words.WhyNotSent(job.Attention).In(language)
@@ -41,11 +41,14 @@ func (h *handlers) noticeView(viewer account.User, job download.Download, event 
 		said, why = textNoticeCanceled, whyCanceled(event).In(language)
 		next = chat.Press(chat.LabelTryAgain.In(language), "dr", job.ID)
 	default:
-		next = cancelButton(viewer, job, chat.LabelCancel.In(language))
+		if event.Type == lifecycle.DownloadImportFailed {
+			said, why = textNoticeNotPut, words.WhyDownloadNeedsLook(language, string(fault.ImportFailed), job.LastError)
+		}
+		repeat, next = importButton(viewer, job), cancelButton(viewer, job, chat.LabelCancel.In(language))
 	}
 
 	what := said.In(language, bookOf(language, job), words.MediaNames[job.MediaType].In(language))
-	return chat.View{Text: what + "\n" + why, Rows: chat.Rows(next)}
+	return chat.View{Text: what + "\n" + why, Rows: chat.Rows(repeat, next)}
 }
 
 // whyCanceled says who cancelled a download that its owner did not cancel, or why the service did.

@@ -77,6 +77,7 @@ var (
 	textSending             = words.Text{"Files on their way to you: %d", "Файлов на пути к вам: %d"}
 	textCancelling          = words.Text{"Download #%d is being cancelled.", "Загрузка №%d отменяется."}
 	textCancelled           = words.Text{"Download #%d is cancelled.", "Загрузка №%d отменена."}
+	textImporting           = words.Text{"The files of download #%d are put into the library again.", "Файлы загрузки №%d снова помещаются в библиотеку."}
 	textCancelWaits         = words.Text{"Download #%d will be cancelled. The download program is unavailable, and the service keeps trying.", "Загрузка №%d будет отменена. Программа загрузки недоступна, попытки продолжаются."}
 )
 
@@ -86,6 +87,7 @@ var (
 	textNoticeFailed     = words.Text{"❌ <b>%s</b> (%s) was not downloaded.", "❌ <b>%s</b> (%s) — не удалось загрузить."}
 	textNoticeCanceled   = words.Text{"🚫 The download of <b>%s</b> (%s) was cancelled.", "🚫 Загрузка <b>%s</b> (%s) отменена."}
 	textNoticeNotSent    = words.Text{"⚠️ <b>%s</b> (%s) is in the library, but was not sent.", "⚠️ <b>%s</b> (%s) — в библиотеке, но прислать не удалось."}
+	textNoticeNotPut     = words.Text{"⚠️ <b>%s</b> (%s) is downloaded, but not in the library.", "⚠️ <b>%s</b> (%s) — загружено, но не в библиотеке."}
 	textNoticeStalled    = words.Text{"⚠️ The download of <b>%s</b> (%s) makes no progress.", "⚠️ Загрузка <b>%s</b> (%s) стоит на месте."}
 	textByAdmin          = words.Text{"An administrator cancelled it.", "Отменено администратором."}
 )

@@ -46,6 +46,11 @@ type cancelDownloadInput struct {
 	} `nameHint:"DownloadCancel"`
 }
 
+type retryImportInput struct {
+	server.Tried
+	ID string `path:"id" example:"9" doc:"The id of a download"`
+}
+
 // handlers answer the operations of downloads and books.
 type handlers struct {
 	*server.Server
@@ -109,6 +114,13 @@ func (h *handlers) registerDownloads() {
 			fault.ProviderRejected, fault.TemporalUnavailable,
 		},
 	}, h.cancelDownload, h.tryCancel)
+
+	server.RegisterTried(downloads, server.Operation{
+		Id: "retry-download-import", Route: "POST /v1/downloads/{id}/retry-import", Scope: lifecycle.DownloadScope,
+		Summary:     "Put the files of a download into the library folder, after that has failed",
+		Description: "Answers at once: `completed` follows when the files are there, `attention` when they cannot be put there again.",
+		Faults:      []fault.Code{fault.DownloadNotFound, fault.InvalidTransition},
+	}, h.retryImport, h.tryRetryImport)
 }
 
 func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) (*server.Made[shape.Download], error) {
@@ -174,7 +186,25 @@ func (h *handlers) cancelDownload(ctx context.Context, in *cancelDownloadInput) 
 }
 
 func (h *handlers) tryCancel(ctx context.Context, in *cancelDownloadInput) (shape.DryRun, error) {
-	trial, err := h.downloads.TryCancel(ctx, server.Caller(ctx), server.PathID(in.ID))
+	trial, err := h.downloads.Try(ctx, server.Caller(ctx), server.PathID(in.ID), lifecycle.DownloadActionCancel)
+	return server.Shown(trial, h.Refusal(ctx, in.ID, err), server.DryRunFrom)
+}
+
+func (h *handlers) retryImport(ctx context.Context, in *retryImportInput) (none shape.Download, err error) {
+	user := server.Caller(ctx)
+	job, err := h.downloads.RetryImport(ctx, user, server.PathID(in.ID))
+	if err != nil {
+		return none, h.Refusal(ctx, in.ID, err)
+	}
+
+	if job.UserID != user.ID {
+		h.Done(ctx, in.ID)
+	}
+	return h.downloadFor(user)(job), nil
+}
+
+func (h *handlers) tryRetryImport(ctx context.Context, in *retryImportInput) (shape.DryRun, error) {
+	trial, err := h.downloads.Try(ctx, server.Caller(ctx), server.PathID(in.ID), lifecycle.DownloadActionRetryImport)
 	return server.Shown(trial, h.Refusal(ctx, in.ID, err), server.DryRunFrom)
 }
 

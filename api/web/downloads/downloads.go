@@ -55,6 +55,7 @@ func Part() site.Part {
 			{Route: "/books/{id}/downloads", Page: "book", Do: start},
 			{Route: "/books/{id}/releases", Page: "book-releases", Do: startRelease},
 			{Route: "/downloads/{id}/cancel", Page: "download", Do: site.Change("POST /v1/downloads/{id}/cancel", "/downloads/{id}")},
+			{Route: "/downloads/{id}/retry-import", Page: "download", Do: site.Change("POST /v1/downloads/{id}/retry-import", "/downloads/{id}")},
 			{Route: "/downloads/{id}/again", Page: "download", Do: again},
 		},
 		Card: card,
@@ -112,7 +113,7 @@ func notes(language string, d shape.Download) (said []string) {
 	case d.FirstNotFoundAt != nil:
 		add(words.TorrentMissing)
 	case d.Attention != nil:
-		add(words.Downloads.Faults.Text(fault.Code(*d.Attention)))
+		said = append(said, words.WhyDownloadNeedsLook(language, *d.Attention, shape.Value(d.LastError)))
 	}
 
 	return said

@@ -53,6 +53,7 @@ var texts = words.Catalog{
 	"missing-until":     {"Fails unless found by", "Не удастся, если не найдётся до"},
 	"completed-at":      {"Completed", "Завершена"},
 	"asked-by":          {"Asked for by user", "Заказал пользователь"},
+	"import-again":      {"Put into the library again", "Поместить в библиотеку ещё раз"},
 	"download-again":    {"Download again", "Загрузить ещё раз"},
 }
 
@@ -70,8 +71,10 @@ var bookStates = map[string]words.Text{
 
 // eventNames name the events of a download that leave its status as it is.
 var eventNames = map[string]words.Text{
-	lifecycle.DownloadWentMissing: {"the download program no longer lists it", "пропала из программы загрузки"},
-	lifecycle.DownloadFoundAgain:  {"found again", "нашлась"},
-	lifecycle.DownloadStalled:     {"no progress for a long time", "долго стоит на месте"},
-	lifecycle.DownloadRecovered:   {"there is progress again", "снова загружается"},
+	lifecycle.DownloadWentMissing:   {"the download program no longer lists it", "пропала из программы загрузки"},
+	lifecycle.DownloadFoundAgain:    {"found again", "нашлась"},
+	lifecycle.DownloadStalled:       {"no progress for a long time", "долго стоит на месте"},
+	lifecycle.DownloadImportFailed:  {"not put into the library", "не удалось поместить в библиотеку"},
+	lifecycle.DownloadImportRetried: {"put into the library again", "снова помещается в библиотеку"},
+	lifecycle.DownloadRecovered:     {"there is progress again", "снова загружается"},
 }

@@ -142,6 +142,7 @@ func (q *QBittorrent) addMethods() {
 	read("app/defaultSavePath", func(*http.Request) (any, error) { return q.options.SavePath, nil })
 	read("sync/maindata", q.mainData)
 	read("torrents/info", q.listTorrents)
+	read("torrents/files", q.listFiles)
 	read("torrents/tags", func(*http.Request) (any, error) { return append([]string{}, q.tags...), nil })
 	act("torrents/add", q.addTorrents)
 	act("torrents/delete", q.deleteTorrents)

@@ -44,12 +44,21 @@ type TorrentDeletion struct {
 	At    time.Time `json:"at"`
 }
 
+// TorrentFile is a file of a torrent as torrents/files shows it.
+type TorrentFile struct {
+	Name     string `json:"name"` // from the save path on
+	Size     int64  `json:"size"`
+	Priority int    `json:"priority"` // 0: not wanted
+}
+
 // TorrentChange is a change of a torrent; a nil field changes nothing.
 type TorrentChange struct {
 	State    *string        // pins this state and stops the torrent's clock; "" releases it
 	Progress *float64       // 0 to 1
 	Duration *time.Duration // of the whole download
 	Gone     *bool          // its files are missing: only a recheck shows it
+	Ratio    *float64       // of what was shared
+	Files    []TorrentFile
 }
 
 // steer runs do between two settlements: what was due before has happened, and the effects of do happen at once.
@@ -161,6 +170,14 @@ func (t *simTorrent) change(c TorrentChange, now time.Time) error {
 
 	if c.Gone != nil {
 		next.Gone = *c.Gone
+	}
+
+	if c.Ratio != nil {
+		next.Ratio = *c.Ratio
+	}
+
+	if c.Files != nil {
+		next.Files = c.Files
 	}
 
 	if c.State != nil && *c.State != "" {

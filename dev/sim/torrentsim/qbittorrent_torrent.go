@@ -48,8 +48,10 @@ type simTorrent struct {
 	SeedLimit  int64 // minutes
 	AddedOn    time.Time
 	Plan       TorrentPlan
-	Gone       bool      // its files are missing, which only a recheck notices
-	Recheck    time.Time // when a recheck begins to show; zero: none runs
+	Gone       bool // its files are missing, which only a recheck notices
+	Ratio      float64
+	Files      []TorrentFile // nil: one with the torrent's name
+	Recheck    time.Time     // when a recheck begins to show; zero: none runs
 
 	Spent       time.Duration // of the plan, until Since
 	Since       time.Time     // when the clock began to run again; zero while it is stopped

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"stagecoach/dev/sim"
 )
 
 // unknownETA is the Web API's value for an unknown time: 100 days.
@@ -29,8 +31,10 @@ type wireTorrent struct {
 	MaxRatio         float64 `json:"max_ratio"`
 	Name             string  `json:"name"`
 	Progress         float64 `json:"progress"`
+	Ratio            float64 `json:"ratio"`
 	RatioLimit       float64 `json:"ratio_limit"`
 	SavePath         string  `json:"save_path"`
+	SeedingTime      int64   `json:"seeding_time"`
 	SeedingTimeLimit int64   `json:"seeding_time_limit"`
 	Size             int64   `json:"size"`
 	State            string  `json:"state"`
@@ -55,7 +59,8 @@ func (t *simTorrent) wire(now time.Time, modern bool) wireTorrent {
 	w.Size, w.TotalSize = t.Size, t.Size
 	w.AmountLeft = t.Size - int64(share*float64(t.Size))
 	if !t.CompletedOn.IsZero() {
-		w.CompletionOn = t.CompletedOn.Unix()
+		w.CompletionOn, w.Ratio = t.CompletedOn.Unix(), t.Ratio
+		w.SeedingTime = int64(now.Sub(t.CompletedOn).Seconds())
 	}
 
 	if d := t.Plan.Duration; state == "downloading" && d > 0 {
@@ -96,6 +101,18 @@ func (q *QBittorrent) listTorrents(r *http.Request) (any, error) {
 		list = append(list, t.wire(now, q.modern()))
 	}
 	return list, nil
+}
+
+// listFiles answers torrents/files: what a test has said, else one file with the torrent's name.
+func (q *QBittorrent) listFiles(r *http.Request) (any, error) {
+	found := q.chosen(r.Form.Get("hash"))
+	if len(found) != 1 {
+		return nil, &sim.Problem{Status: http.StatusNotFound}
+	}
+	if files := found[0].Files; files != nil {
+		return files, nil
+	}
+	return []TorrentFile{{Name: found[0].Name, Size: found[0].Size, Priority: 1}}, nil
 }
 
 // mainData answers sync/maindata with the state of the server. It says whether this is a first call, whose answer the real

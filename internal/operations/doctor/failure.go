@@ -13,6 +13,7 @@ import (
 const (
 	Wallet   = "wallet"
 	Provider = "oidc" // with which people sign in
+	Library  = "library"
 )
 
 // Parts of the document that says how to get what is missing.

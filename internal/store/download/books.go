@@ -50,7 +50,7 @@ type Book struct {
 type MediaAsset struct {
 	MediaType string `json:"media_type"`
 	Status    string `json:"status"`
-	Path      string `json:"path"` // in qBittorrent's file system
+	Path      string `json:"path"` // relative: in the library folder; else in qBittorrent's file system
 	SourceURL string `json:"source_url"`
 	Files     int    `json:"files"`    // that the library folder has of it
 	OwnerID   *int64 `json:"owner_id"` // whose download has fetched it; nil: unknown
@@ -123,9 +123,16 @@ func queueMedia(batch *pgx.Batch, d Download) {
 	batch.Queue(`SELECT FROM books WHERE id = $1 FOR UPDATE`, d.BookID) // serializes two media of one book
 	batch.Queue(`INSERT INTO media_assets AS m (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, $2, 'available', $3, $4, $5)
 		ON CONFLICT (book_id, media_type) DO UPDATE SET status = 'available', path = excluded.path, updated_at = now()
-		WHERE m.status <> 'available' OR m.owner_id IS NULL OR EXISTS (
-			SELECT FROM users mine, users theirs WHERE mine.id = $5 AND theirs.id = m.owner_id
-			AND (mine.role = $6 OR coalesce(mine.owner_id, mine.id) = coalesce(theirs.owner_id, theirs.id)))`,
-		d.BookID, d.MediaType, d.ContentPath, d.SourceURL, d.UserID, account.RoleAdmin)
+		WHERE `+replaces("$5", "$6"),
+		d.BookID, d.MediaType, d.mediumPath(), d.SourceURL, d.UserID, account.RoleAdmin)
+	queueFiles(batch, d)
 	queueBookState(batch, d.BookID)
+}
+
+// replaces is the condition on a medium m under which a user's download replaces it; admin is the role of
+// administrators.
+func replaces(user, admin string) string {
+	return `m.status <> 'available' OR m.owner_id IS NULL OR EXISTS (
+		SELECT FROM users mine, users theirs WHERE mine.id = ` + user + ` AND theirs.id = m.owner_id
+		AND (mine.role = ` + admin + ` OR coalesce(mine.owner_id, mine.id) = coalesce(theirs.owner_id, theirs.id)))`
 }

@@ -88,7 +88,7 @@ type LyingMedium struct {
 	BookID    int64  `db:"book_id"`
 	MediaType string `db:"media_type"`
 	Status    string `db:"status"` // available or missing
-	Path      string `db:"path"`   // in qBittorrent's file system
+	Path      string `db:"path"`   // relative: in the library folder; else in qBittorrent's file system
 }
 
 const lyingColumns = `book_id, media_type, status, path`

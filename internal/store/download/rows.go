@@ -48,6 +48,10 @@ type Download struct {
 	ProgressAt *time.Time `db:"progress_at"` // of the last progress
 	Attention  string     `db:"attention"`   // a fault code: why a person should check the job; empty: no need
 
+	Imported bool          `db:"imported"` // its files are in the library folder
+	Folder   string        `db:"-"`        // or file of the library folder, where an import has just put what it has Brought
+	Brought  []LibraryFile `db:"-"`
+
 	CancelRequestedAt *time.Time `db:"cancel_requested_at"`
 	CancelRequestedBy *int64     `db:"cancel_requested_by"` // nil: an operator, or the system
 	RemovingAt        *time.Time `db:"removing_at"`         // its torrent is being removed: it cannot complete any more
@@ -85,12 +89,15 @@ const DownloadTagPrefix = "job-"
 
 // Facts are the inputs of the table's guards.
 func (d Download) Facts() lifecycle.DownloadFacts {
-	return lifecycle.DownloadFacts{UserActive: d.UserStatus == account.UserActive, MediaReady: d.ContentPath != ""}
+	return lifecycle.DownloadFacts{
+		UserActive: d.UserStatus == account.UserActive, MediaReady: d.ContentPath != "",
+		ImportFailed: d.Attention == string(fault.ImportFailed) && d.CancelRequestedAt == nil,
+	}
 }
 
 const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, source_url, external_job_id, created_at_utc,
 	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, infohash_v1, infohash_v2,
-	save_path, content_path, size, progress, speed, eta_seconds, added_at, resumed_at, progress_at, attention,
+	save_path, content_path, size, progress, speed, eta_seconds, added_at, resumed_at, progress_at, attention, imported,
 	cancel_requested_at, cancel_requested_by, removing_at, cancel_error, keep_files, send, sent_at,
 	(SELECT count(*) FROM library_files f WHERE f.book_id = d.book_id AND f.media_type = d.media_type) AS files,
 	coalesce(request_key, '') AS request_key, workflow_started_at,
@@ -207,9 +214,10 @@ var downloads = &core.Workload[Download, lifecycle.DownloadState, lifecycle.Down
 	},
 	Facts: func(d *Download) lifecycle.DownloadFacts { return d.Facts() },
 	Effects: map[lifecycle.DownloadAction]func(*Download, DownloadStep){
-		lifecycle.DownloadActionComplete: completeDownload,
-		lifecycle.DownloadActionFail:     failDownload,
-		lifecycle.DownloadActionCancel:   stopDownload,
+		lifecycle.DownloadActionComplete:    completeDownload,
+		lifecycle.DownloadActionFail:        failDownload,
+		lifecycle.DownloadActionCancel:      stopDownload,
+		lifecycle.DownloadActionRetryImport: retryImport,
 	},
 	Write:  queueDownload,
 	Notice: noticeOfDownload,
@@ -218,7 +226,11 @@ var downloads = &core.Workload[Download, lifecycle.DownloadState, lifecycle.Down
 func completeDownload(job *Download, step DownloadStep) {
 	stopDownload(job, step)
 	job.CompletedAt, job.Progress, job.FirstNotFoundAt, job.LastError = &job.Now, 1, nil, ""
+	job.Imported = len(job.Brought) > 0
 }
+
+// retryImport lets the watcher tell the workflow again that the torrent is complete.
+func retryImport(job *Download, _ DownloadStep) { job.Attention, job.LastError = "", "" }
 
 func failDownload(job *Download, step DownloadStep) {
 	stopDownload(job, step)
@@ -236,6 +248,8 @@ func (s *Store) Change(ctx context.Context, id int64, decide func(*DownloadWalk)
 	job, err := core.Change(ctx, s.db, downloads, id, decide)
 	if problem, ok := errors.AsType[*pgconn.PgError](err); ok && problem.ConstraintName == mediaOfBook {
 		err = noBook
+	} else if ok && problem.ConstraintName == placeOfFile {
+		err = fault.New(fault.ImportFailed, "another book has taken the place in the library folder meanwhile").Retry()
 	}
 	return job, err
 }
@@ -248,14 +262,15 @@ func queueDownload(write *pgx.Batch, before lifecycle.DownloadState, job *Downlo
 	// The bytes of the .torrent are kept while it may have to be added again.
 	write.Queue(`UPDATE download_jobs SET status = $2, completed_at_utc = $3, first_not_found_at_utc = $4, failure_reason = $5,
 		last_error = $6, row_version = $7, content_path = $8, progress = $9, speed = $10, eta_seconds = $11, attention = $12,
-		updated_at_utc = now(), torrent = CASE WHEN $13 THEN NULL ELSE torrent END WHERE id = $1`,
+		updated_at_utc = now(), imported = $14, torrent = CASE WHEN $13 THEN NULL ELSE torrent END WHERE id = $1`,
 		job.ID, job.State, job.CompletedAt, job.FirstNotFoundAt, job.FailureReason, job.LastError, job.RowVersion,
-		job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention, lifecycle.Download.Terminal(job.State))
+		job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention, lifecycle.Download.Terminal(job.State), job.Imported)
 }
 
-// noticeOfDownload notifies the owner of a job's end, and of a stall.
+// noticeOfDownload notifies the owner of a job's end, of a stall, and of a failed import.
 func noticeOfDownload(_ *Download, e core.Event) (wait time.Duration, told bool) {
-	return 0, e.Type == lifecycle.DownloadStalled || e.Type == lifecycle.DownloadNotSent || lifecycle.Download.Terminal(lifecycle.DownloadState(e.To))
+	asks := e.Type == lifecycle.DownloadStalled || e.Type == lifecycle.DownloadImportFailed || e.Type == lifecycle.DownloadNotSent
+	return 0, asks || lifecycle.Download.Terminal(lifecycle.DownloadState(e.To))
 }
 
 // MarkStarted records that the job's workflow runs.

@@ -17,8 +17,9 @@ type WatchedDownload struct {
 	MediaType     string                  `db:"media_type"`
 	Status        lifecycle.DownloadState `db:"status"`
 	RowVersion    int64                   `db:"row_version"`
-	Missing       bool                    `db:"missing"` // its workflow knows that the torrent is not there
-	Stalled       bool                    `db:"stalled"` // its workflow knows that there is no progress
+	Missing       bool                    `db:"missing"`       // its workflow knows that the torrent is not there
+	Stalled       bool                    `db:"stalled"`       // its workflow knows that there is no progress
+	ImportFailed  bool                    `db:"import_failed"` // a person has to repeat the import
 	ExternalJobID string                  `db:"external_job_id"`
 	InfohashV1    string                  `db:"infohash_v1"`
 	InfohashV2    string                  `db:"infohash_v2"`
@@ -42,7 +43,8 @@ func (d WatchedDownload) WorkflowID() string {
 // ascending.
 func (s *Store) Watched(ctx context.Context, after int64, limit int) ([]WatchedDownload, error) {
 	return core.List[WatchedDownload](ctx, s.db, `SELECT id, user_id, book_id, media_type, status, row_version,
-		first_not_found_at_utc IS NOT NULL AS missing, attention <> '' AS stalled, coalesce(external_job_id, '') AS external_job_id,
+		first_not_found_at_utc IS NOT NULL AS missing, attention = 'stalled' AS stalled, attention = 'import_failed' AS import_failed,
+		coalesce(external_job_id, '') AS external_job_id,
 		infohash_v1, infohash_v2, content_path, size, progress, speed, eta_seconds, now() - coalesce(progress_at, added_at) AS idle,
 		now() - resumed_at AS resumed, cancel_requested_at IS NOT NULL AS cancel_requested FROM download_jobs
 		WHERE status IN `+liveDownloads+` AND added_at IS NOT NULL AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`, after, limit)
@@ -89,13 +91,15 @@ func (s *Store) SaveProgress(ctx context.Context, seen []Progress) (int64, error
 // EndedDownload is a job that has ended.
 type EndedDownload struct {
 	ID        int64                   `db:"id"`
+	MediaType string                  `db:"media_type"`
 	Status    lifecycle.DownloadState `db:"status"`
 	KeepFiles bool                    `db:"keep_files"`
+	Imported  bool                    `db:"imported"`
 }
 
 // Ended returns those of the jobs that have ended.
 func (s *Store) Ended(ctx context.Context, ids []int64) ([]EndedDownload, error) {
-	return core.List[EndedDownload](ctx, s.db, `SELECT id, status, keep_files FROM download_jobs WHERE id = ANY ($1)
+	return core.List[EndedDownload](ctx, s.db, `SELECT id, media_type, status, keep_files, imported FROM download_jobs WHERE id = ANY ($1)
 		AND status IN `+endedDownloads, ids)
 }
 

@@ -26,7 +26,7 @@ CREATE TABLE media_assets (
     book_id    bigint      NOT NULL REFERENCES books (id) ON DELETE CASCADE,
     media_type text        NOT NULL CHECK (media_type IN ('text', 'audio')),
     status     text        NOT NULL CHECK (status IN ('available', 'deleted', 'missing')),
-    path       text        NOT NULL CHECK (path <> ''), -- where qBittorrent put it
+    path       text        NOT NULL CHECK (path <> ''), -- in the library folder; where qBittorrent put it, if it begins with a slash or a drive
     source_url text        NOT NULL,                    -- of the first download; later ones leave it
     owner_id   bigint REFERENCES users (id),            -- whose download has brought it: they see its link; NULL: not known
     created_at timestamptz NOT NULL DEFAULT now(),
@@ -81,6 +81,8 @@ CREATE TABLE download_jobs (
     resumed_at             timestamptz,                            -- after an error
     progress_at            timestamptz,                            -- of the last progress
     attention              text        NOT NULL DEFAULT '',        -- a fault code: why a person should look; empty: no need
+
+    imported               boolean     NOT NULL DEFAULT false,     -- its files are in the library folder: the torrent may go
 
     -- A person's wish to end it.
     cancel_requested_at    timestamptz,

@@ -64,6 +64,10 @@ exit code 0 then means completed. Ctrl-C ends the waiting, not the download.`,
 			Call: "GET /v1/downloads/{}", Show: showDownload,
 		}.Command(),
 		newCancel(),
+		remote.Ask[shape.Download]{
+			Use: "retry ID", Short: "Put the files of a download into the library folder, after that has failed",
+			Call: "POST /v1/downloads/{}/retry-import", Show: showDownload,
+		}.Command(),
 		remote.Ask[shape.Page[shape.History]]{
 			Use: "events ID", Short: "Show the history of a download, from the beginning",
 			Call: "GET /v1/downloads/{}/events",
@@ -218,7 +222,9 @@ func remark(d shape.Download) string {
 		return "being cancelled"
 	case d.FirstNotFoundAt != nil:
 		return "not found in qBittorrent"
+	case d.Attention != nil:
+		return because(*d.Attention, shape.Value(d.LastError))
 	default:
-		return cmp.Or(shape.Value(d.Attention), shape.Value(d.LastError))
+		return shape.Value(d.LastError)
 	}
 }

@@ -38,7 +38,11 @@ func ChangeLine(d shape.Download) string {
 
 // why returns the reason of a failure, with the error that caused it.
 func why(d shape.Download) string {
-	reason, cause := shape.Value(d.FailureReason), shape.Value(d.LastError)
+	return because(shape.Value(d.FailureReason), shape.Value(d.LastError))
+}
+
+// because is a code with the one that caused it.
+func because(reason, cause string) string {
 	if cause == "" || cause == reason {
 		return reason
 	}

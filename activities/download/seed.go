@@ -1,0 +1,124 @@
+package download
+
+import (
+	"context"
+	"time"
+
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/store/download"
+	"stagecoach/internal/temporalio"
+)
+
+// SeedRules say when a torrent goes whose medium is in the library folder: with the first of them that it meets.
+type SeedRules struct {
+	Ratio float64       // that it was shared to; 0: it stays
+	Time  time.Duration // that it was shared for; 0: it stays
+}
+
+// met says whether a torrent was shared enough.
+func (r SeedRules) met(t qbittorrent.Torrent) bool {
+	return t.State == qbittorrent.Complete &&
+		(r.Ratio > 0 && t.Ratio >= r.Ratio || r.Time > 0 && t.Seeded >= r.Time)
+}
+
+// seedEvery is the pause between two looks at all completed torrents: a list of 10,000 takes a second.
+const seedEvery = time.Hour
+
+// sweepSeeds removes some torrents that were shared enough, with their files. What is left waits for the next sweep,
+// which comes with the next poll.
+func (s *Sync) sweepSeeds(ctx context.Context) {
+	if s.Settings.Seeds == (SeedRules{}) || time.Since(s.seeded) < seedEvery {
+		return
+	}
+
+	left, err := s.removeSeeded(ctx)
+	if err == nil && !left {
+		s.seeded = time.Now()
+	}
+	s.reportTidyError(err)
+}
+
+func (s *Sync) removeSeeded(ctx context.Context) (left bool, err error) {
+	for _, medium := range download.MediaTypes {
+		var torrents []qbittorrent.Torrent
+		err := temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
+			torrents, err = s.Torrents.ListDone(ctx, medium)
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+
+		seeded, err := s.planSeeded(ctx, torrents)
+		if err != nil {
+			return false, err
+		}
+		if len(seeded) > tidyDeletes {
+			seeded, left = seeded[:tidyDeletes], true
+		}
+		for _, t := range seeded {
+			if err := s.removeOne(ctx, t); err != nil {
+				return false, err
+			}
+		}
+	}
+	return left, nil
+}
+
+// removeOne removes a torrent with its files and tags, unless another job has taken it since it was listed.
+func (s *Sync) removeOne(ctx context.Context, t qbittorrent.Torrent) error {
+	var tags []string
+	for _, id := range jobsOf(t.Tags) {
+		tags = append(tags, download.Download{ID: id}.Tag())
+	}
+
+	return temporalio.LoopStep(ctx, func(ctx context.Context) error {
+		now, err := s.Torrents.Find(ctx, tags[0], t.V1, t.V2)
+		if err != nil || now == nil || s.Torrents.Active(*now) || len(now.Tags) != len(t.Tags) {
+			return err
+		}
+		if err := s.Torrents.Delete(ctx, *now, false); err != nil {
+			return err
+		}
+		return s.Torrents.DeleteTags(ctx, tags...)
+	})
+}
+
+// planSeeded chooses torrents that were shared enough and that no job needs: each of their jobs has ended, and each
+// completed one has its files in the library folder.
+func (s *Sync) planSeeded(ctx context.Context, torrents []qbittorrent.Torrent) (seeded []qbittorrent.Torrent, err error) {
+	var asked []int64
+	for _, t := range torrents {
+		if s.Settings.Seeds.met(t) {
+			asked = append(asked, jobsOf(t.Tags)...)
+		}
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+
+	jobs, err := s.Store.Ended(ctx, asked)
+	temporalio.Progressed(ctx)
+	ended := make(map[int64]download.EndedDownload, len(jobs))
+	for _, job := range jobs {
+		ended[job.ID] = job
+	}
+
+	for _, t := range torrents {
+		if s.Settings.Seeds.met(t) && imported(t, ended) {
+			seeded = append(seeded, t)
+		}
+	}
+	return seeded, err
+}
+
+// imported says whether the files of a torrent are in the library folder for every job that has completed with it.
+func imported(t qbittorrent.Torrent, ended map[int64]download.EndedDownload) bool {
+	for _, id := range jobsOf(t.Tags) {
+		if job, over := ended[id]; !over || job.KeepFiles || job.Status == lifecycle.DownloadCompleted && !job.Imported {
+			return false
+		}
+	}
+	return endOf(t, ended).Status == lifecycle.DownloadCompleted
+}

@@ -1,0 +1,168 @@
+package download
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/temporal"
+
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
+)
+
+// importPlay is a play with a library folder: a job needs an import before it completes.
+type importPlay struct {
+	*play
+	imports func(ctx context.Context, nth int) error
+}
+
+func newImportPlay(t *testing.T) *importPlay {
+	t.Helper()
+	p := &importPlay{play: newPlay(t), imports: func(context.Context, int) error { return nil }}
+	p.OnActivity(downloads.ImportDownload, mock.Anything, jobID).Return(func(ctx context.Context, _ int64) (lifecycle.DownloadRecord, error) {
+		err := p.imports(ctx, p.did("import", ""))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if err == nil {
+			p.record.Status = lifecycle.DownloadCompleted
+		}
+		return p.record, err
+	})
+	p.needs = true
+	return p
+}
+
+func fails(code fault.Code, retry bool) error {
+	problem := fault.New(code, "it cannot be put there")
+	if retry {
+		problem = problem.Retry()
+	}
+	return temporalio.ToTemporal(problem)
+}
+
+// TestImport completes a job at first sight, by way of the library.
+func TestImport(t *testing.T) {
+	t.Parallel()
+	p := newImportPlay(t)
+	p.imports = func(context.Context, int) error {
+		p.wantView("downloading", "library")
+		return nil
+	}
+	p.saw(time.Second, lifecycle.ObservedComplete)
+	p.run("add", "begin", "import")
+	p.wantCompleted()
+}
+
+// TestImportIsTriedSomeTimes passes over a trouble of some seconds.
+func TestImportIsTriedSomeTimes(t *testing.T) {
+	t.Parallel()
+	p := newImportPlay(t)
+	p.imports = func(_ context.Context, nth int) error {
+		if nth < 5 {
+			return fails(fault.ImportFailed, true)
+		}
+		return nil
+	}
+	p.saw(time.Second, lifecycle.ObservedComplete)
+	p.run("add", "begin", "import", "import", "import", "import", "import")
+	p.wantCompleted()
+}
+
+// TestImportFailsAndIsRepeated waits for a person, who is heard also when the watcher tells of it.
+func TestImportFailsAndIsRepeated(t *testing.T) {
+	t.Parallel()
+	p := newImportPlay(t)
+	p.imports = func(_ context.Context, nth int) error {
+		if nth == 1 {
+			return fails(fault.MediumUnsuitable, false)
+		}
+		return nil
+	}
+
+	p.saw(time.Second, lifecycle.ObservedDownloading)
+	p.saw(2*time.Second, lifecycle.ObservedComplete)
+	p.after(3*time.Second, func() { p.wantView("downloading", "library") })
+	p.saw(4*time.Second, lifecycle.ObservedComplete) // it was sent before the record had the failure
+	p.after(time.Hour, func() {
+		p.mu.Lock()
+		p.record.ImportFailed = false // a person repeats it
+		p.mu.Unlock()
+	})
+	p.saw(time.Hour+time.Second, lifecycle.ObservedComplete)
+	p.run("add", "begin", "import", "import_failed MEDIUM_UNSUITABLE", "import")
+	p.wantCompleted()
+	p.took(time.Hour, 2*time.Hour)
+}
+
+// TestImportFailsAndIsCancelled removes the torrent.
+func TestImportFailsAndIsCancelled(t *testing.T) {
+	t.Parallel()
+	p := newImportPlay(t)
+	p.imports = func(context.Context, int) error { return fails(fault.ImportFailed, true) }
+	p.saw(time.Second, lifecycle.ObservedComplete)
+	p.after(time.Hour, func() { p.SignalWorkflow(lifecycle.CancelSignal, jobID) })
+	p.run("add", "begin", "import", "import", "import", "import", "import", "import_failed import_failed", "remove",
+		"cancel cancelled_by_user")
+	p.wantCanceled()
+}
+
+// TestCancelDuringImport waits for the end of the attempt, whose files may be in the library folder.
+func TestCancelDuringImport(t *testing.T) {
+	t.Parallel()
+	for name, completes := range map[string]bool{"it is heard": false, "it is too late": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newImportPlay(t)
+			p.imports = func(ctx context.Context, _ int) error {
+				p.SignalWorkflow(lifecycle.CancelSignal, jobID)
+				if completes {
+					return nil
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			p.saw(time.Second, lifecycle.ObservedComplete)
+			if completes {
+				p.run("add", "begin", "import", "remove") // the removal changes no job that has completed
+				p.wantCompleted()
+			} else {
+				p.run("add", "begin", "import", "remove", "cancel cancelled_by_user")
+				p.wantCanceled()
+			}
+		})
+	}
+}
+
+// TestImportWaitsForQBittorrent leaves it to the watcher to report the torrent again.
+func TestImportWaitsForQBittorrent(t *testing.T) {
+	t.Parallel()
+	p := newImportPlay(t)
+	p.imports = func(_ context.Context, nth int) error {
+		if nth == 1 {
+			return temporal.NewNonRetryableApplicationError("away", string(fault.ProviderUnavailable), nil)
+		}
+		return nil
+	}
+	p.saw(time.Second, lifecycle.ObservedComplete)
+	p.saw(time.Minute, lifecycle.ObservedComplete)
+	p.run("add", "begin", "import", "import")
+	p.wantCompleted()
+}
+
+// wantView asks the workflow for its state.
+func (p *play) wantView(state, waitsFor string) {
+	p.t.Helper()
+	value, err := p.QueryWorkflow(lifecycle.StateQuery)
+	if err != nil {
+		p.t.Error(err)
+		return
+	}
+	var view lifecycle.StateView
+	if err := value.Get(&view); err != nil || view.State != state || !strings.Contains(view.WaitsFor, waitsFor) {
+		p.t.Errorf("%+v %v", view, err)
+	}
+}
