@@ -112,7 +112,7 @@ func answer(ctx context.Context, job download.Download, err error) (lifecycle.Do
 func recordOf(job download.Download) lifecycle.DownloadRecord {
 	record := lifecycle.DownloadRecord{
 		Status: job.State, CancelRequested: job.CancelRequestedAt != nil, Removing: job.RemovingAt != nil,
-		ToSend: job.ToSend(),
+		ToSend:       job.ToSend(),
 		ImportFailed: job.Attention == string(fault.ImportFailed),
 	}
 	if job.FailureReason != nil {

@@ -43,7 +43,7 @@ type play struct {
 	resume func(nth int) error
 	move   func() error
 	send   func(nth int) error // nil: nobody wishes it
-	needs  bool // whether a job needs an import: there is a library folder
+	needs  bool                // whether a job needs an import: there is a library folder
 	counts map[string]int
 }
 
