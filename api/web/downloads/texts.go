@@ -53,6 +53,11 @@ var texts = words.Catalog{
 	"missing-until":     {"Fails unless found by", "Не удастся, если не найдётся до"},
 	"completed-at":      {"Completed", "Завершена"},
 	"asked-by":          {"Asked for by user", "Заказал пользователь"},
+	"send":              {"Send to my chat", "Прислать в чат"},
+	"send-text":         {"Send the text to my chat", "Прислать текст в чат"},
+	"send-audio":        {"Send the audiobook to my chat", "Прислать аудиокнигу в чат"},
+	"send-wish":         {"Send it to my chat when it is there", "Прислать в чат, когда загрузится"},
+	"sent-at":           {"Sent to the chat", "Отправлена в чат"},
 	"download-again":    {"Download again", "Загрузить ещё раз"},
 }
 
@@ -73,5 +78,6 @@ var eventNames = map[string]words.Text{
 	lifecycle.DownloadWentMissing: {"the download program no longer lists it", "пропала из программы загрузки"},
 	lifecycle.DownloadFoundAgain:  {"found again", "нашлась"},
 	lifecycle.DownloadStalled:     {"no progress for a long time", "долго стоит на месте"},
+	lifecycle.DownloadNotSent:     {"not sent to the chat", "не отправлена в чат"},
 	lifecycle.DownloadRecovered:   {"there is progress again", "снова загружается"},
 }
