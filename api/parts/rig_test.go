@@ -149,7 +149,7 @@ func (r *rig) serve(s *store.Store) (address string) {
 			Temporal: temporal, Store: s, Log: log, LeastDeadline: time.Second, LeastRelease: time.Minute,
 			Patience: time.Second,
 		},
-		Downloads: &service.Downloads{Temporal: temporal, Store: s, Log: log, Grace: time.Minute, Indexers: indexers{}},
+		Downloads: &service.Downloads{Temporal: temporal, Store: s, Log: log, Grace: time.Minute, Indexers: indexers{}, Library: true},
 		Transactions: &service.Transactions{
 			Temporal: temporal, Store: s, Log: log, StuckAfter: time.Hour, Most: 1_000_000, Slippage: 100,
 			Price:    func(context.Context, int64) (int64, error) { return 460_900_000, nil },
@@ -157,6 +157,7 @@ func (r *rig) serve(s *store.Store) (address string) {
 			Balance:  func(context.Context, string) (lt, nano int64, err error) { return 1, 5_000_000_000, nil },
 		},
 	}
+	services.Downloads.Deliveries = services.Deliveries
 
 	api := rest.New(rest.Options{
 		Config: server.Config{Store: s, Log: log, Requests: allowance.NewUsers(1_000_000)},
@@ -346,6 +347,7 @@ INSERT INTO task_blockers (task_id, blocker_id) SELECT n * 6 + 1, n * 6 - 4 FROM
 INSERT INTO books (title, author, folded, creator_id) SELECT 'A book with the number ' || n, 'Some Author', 'a book with the number ' || n || ' some author', ADA FROM generate_series(1, 60) n;
 INSERT INTO media_assets (book_id, media_type, status, path, source_url)
 	SELECT n, 'text', (ARRAY['available', 'deleted', 'missing'])[1 + n % 3], '/library/book', 'magnet:?xt=urn:btih:' || repeat('1a', 20) || '&dn=WORD' FROM generate_series(1, 60) n;
+INSERT INTO library_files SELECT n, 'text', 1, n || '/book.epub', 1000 FROM generate_series(1, 60) n;
 INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url, content_path, completed_at_utc, failure_reason, last_error, progress, speed, eta_seconds, size)
 	SELECT ADA, n, (ARRAY['text', 'audio', 'text', 'audio', 'audio'])[k], (ARRAY['queued', 'downloading', 'completed', 'failed', 'canceled'])[k], 'WORD', 'magnet:?xt=urn:btih:' || repeat('1a', 20) || '&dn=WORD',
 		CASE k WHEN 3 THEN '/WORD' ELSE '' END, CASE k WHEN 3 THEN now() END, CASE k WHEN 4 THEN 'no free space' END, CASE k WHEN 4 THEN 'NO_FREE_SPACE' ELSE '' END, 0.5, 1000, 60, 1000000

@@ -10,6 +10,7 @@ import (
 
 const (
 	bookJSON     = `{"id":"4","title":"On Wheels","author":"A. Cartwright","state":"Library","media":[{"media_type":"text","status":"available","path":"/d/job-9/w.epub","source_url":"magnet:?a"}],"creator_id":"3","created_at":"2026-03-01T12:00:00Z","updated_at":"2026-03-01T12:00:00Z"}`
+	sendingJSON  = `{"deliveries":[{"delivery_id":"17","file_name":"w.epub","size":1000}]}`
 	downloadJSON = `{"id":"9","user_id":"3","book_id":"4","book_title":"On Wheels","media_type":"text","status":"STATUS","source":"magnet","source_url":"magnet:?a&b","external_job_id":"c12fe1","progress":0.9999,"size":2097152,"speed":1200000,"eta_seconds":355,"failure_reason":REASON,"last_error":null,"attention":null,"cancel_requested":false,"allowed_actions":["cancel"],"workflow_id":"download/3/4/text","created_at_utc":"2026-03-01T12:00:00Z","updated_at_utc":"2026-03-01T12:00:03Z","completed_at_utc":COMPLETED,"first_not_found_at_utc":null}`
 )
 
@@ -40,6 +41,8 @@ func TestDownloadCommands(t *testing.T) {
 		"GET /v1/downloads?book_id=4&limit=50&status=completed": {"200 " + list(completed)},
 		"POST /v1/downloads/9/cancel":                           {"200 " + canceled},
 		"POST /v1/books/4/media/text/mark":                      {"200 " + bookJSON},
+		"POST /v1/downloads/9/send":                             {"200 " + sendingJSON},
+		"POST /v1/books/4/media/audio/send":                     {"200 " + sendingJSON},
 	}
 
 	runCommands(t, answers, []commandTest{
@@ -56,6 +59,9 @@ func TestDownloadCommands(t *testing.T) {
 		},
 		{line: "download 4 magnet:?a&b --type audio --source Shelf", body: `{"book_id":"4","media_type":"audio","source":"Shelf","source_url":"magnet:?a\u0026b"}`},
 		{line: "download 4 magnet:?a&b --wait", want: []string{"download 9  downloading  On Wheels, text", "completed", "2.0 MiB in 1 min 05 s"}, json: completed},
+		{line: "download 4 magnet:?a --send", body: `{"book_id":"4","media_type":"text","send":true,"source_url":"magnet:?a"}`},
+		{line: "download send 9", want: []string{"17", "1000 B", "w.epub"}, json: sendingJSON},
+		{line: "book send 4 audio", want: []string{"17", "w.epub"}, json: sendingJSON},
 		{line: "download list", want: []string{"99 %", "1.2 MB/s, 5 min 55 s left", "missing_external_job"}, json: list(downloading, downloadIn("failed"))},
 		{line: "download list --in-status COMPLETED --book 4", want: []string{"completed"}},
 		{line: "download show 9", want: []string{"downloading", "c12fe1", "download/3/4/text", "cancel", "On Wheels (id 4)"}, json: downloading},

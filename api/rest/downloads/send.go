@@ -1,7 +1,9 @@
 package downloads
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
@@ -10,18 +12,13 @@ import (
 	"stagecoach/internal/store/delivery"
 )
 
-// SendKey makes sure that a repeated request sends nothing twice.
-type SendKey struct {
-	Key string `header:"Idempotency-Key" required:"true" pattern:"^[!-~]{1,255}$" patternDescription:"1 to 255 visible ASCII characters" example:"b5f0" doc:"The same key again gives the deliveries that are there"`
-}
-
 type sendDownloadInput struct {
-	SendKey
+	server.Keyed
 	ID string `path:"id" example:"9" doc:"The id of a download"`
 }
 
 type sendMediumInput struct {
-	SendKey
+	server.Keyed
 	ID        string `path:"id" example:"4" doc:"The id of a book"`
 	MediaType string `path:"media_type" enum:"text,audio" example:"text" doc:"Which of its media"`
 }
@@ -56,13 +53,13 @@ func (h *handlers) registerSending() {
 }
 
 func (h *handlers) sendDownload(ctx context.Context, in *sendDownloadInput) (shape.Sending, error) {
-	jobs, err := h.downloads.Send(ctx, server.Caller(ctx), server.PathID(in.ID), in.Key, delivery.SourceAPI)
+	jobs, err := h.downloads.Send(ctx, server.Caller(ctx), server.PathID(in.ID), cmp.Or(in.Key, rand.Text()), delivery.SourceAPI)
 	return server.Shown(jobs, h.Refusal(ctx, in.ID, err), sendingOf)
 }
 
 func (h *handlers) sendMedium(ctx context.Context, in *sendMediumInput) (shape.Sending, error) {
 	jobs, err := h.downloads.SendBook(
-		ctx, server.Caller(ctx), server.PathID(in.ID), in.MediaType, in.Key, delivery.SourceAPI,
+		ctx, server.Caller(ctx), server.PathID(in.ID), in.MediaType, cmp.Or(in.Key, rand.Text()), delivery.SourceAPI,
 	)
 	return server.Shown(jobs, err, sendingOf)
 }

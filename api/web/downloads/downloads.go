@@ -56,6 +56,8 @@ func Part() site.Part {
 			{Route: "/books/{id}/releases", Page: "book-releases", Do: startRelease},
 			{Route: "/downloads/{id}/cancel", Page: "download", Do: site.Change("POST /v1/downloads/{id}/cancel", "/downloads/{id}")},
 			{Route: "/downloads/{id}/retry-import", Page: "download", Do: site.Change("POST /v1/downloads/{id}/retry-import", "/downloads/{id}")},
+			{Route: "/downloads/{id}/send", Page: "download", Do: site.Change("POST /v1/downloads/{id}/send", "/deliveries")},
+			{Route: "/books/{id}/{medium}/send", Page: "book", Do: site.Change("POST /v1/books/{id}/media/{medium}/send", "/deliveries")},
 			{Route: "/downloads/{id}/again", Page: "download", Do: again},
 		},
 		Card: card,
@@ -80,8 +82,11 @@ func show(r *site.Request, d shape.Download) shown {
 		Left: float64(shape.Value(d.ETASeconds)), Mine: d.UserID == shape.ID(r.Who.User.ID),
 	}
 
-	if !d.Ended() {
+	switch {
+	case !d.Ended():
 		s.Notes = notes(r.Language, d)
+	case d.Attention != nil:
+		s.Notes = []string{words.WhyNotSent(*d.Attention).Plain(r.Language)}
 	}
 
 	if d.FailureReason != nil {
@@ -142,7 +147,8 @@ func showDownload(r *site.Request) (site.View, error) {
 
 // start asks for a download for a book, and shows it.
 func start(r *site.Request) (next string, err error) {
-	return ask(r, r.PathValue("id"), r.PostFormValue("media_type"), strings.TrimSpace(r.PostFormValue("source_url")))
+	link := strings.TrimSpace(r.PostFormValue("source_url"))
+	return ask(r, r.PathValue("id"), r.PostFormValue("media_type"), link, wishesSending(r))
 }
 
 // again asks for a download as an earlier one was asked for.
@@ -151,15 +157,18 @@ func again(r *site.Request) (next string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return ask(r, one.BookID, one.MediaType, one.SourceURL)
+	return ask(r, one.BookID, one.MediaType, one.SourceURL, one.Send)
 }
 
 // otherLink says in an address that the download was there before, with another link than the one that was given.
 const otherLink = "other-link"
 
-func ask(r *site.Request, book, mediaType, link string) (next string, err error) {
-	made, err := site.Post[shape.Download](r, "/v1/downloads", map[string]string{
-		"book_id": book, "media_type": mediaType, "source_url": link,
+// wishesSending says whether the box for that is ticked.
+func wishesSending(r *site.Request) bool { return r.PostFormValue("send") != "" }
+
+func ask(r *site.Request, book, mediaType, link string, send bool) (next string, err error) {
+	made, err := site.Post[shape.Download](r, "/v1/downloads", map[string]any{
+		"book_id": book, "media_type": mediaType, "source_url": link, "send": send,
 	})
 	return after(made, link), err
 }

@@ -82,7 +82,7 @@ func startRelease(r *site.Request) (next string, err error) {
 	}
 	made, err := site.Post[shape.Download](r, "/v1/downloads", map[string]any{
 		"book_id": r.PathValue("id"), "media_type": mediaType, "source": sources[0].Indexer,
-		"source_url": sources[0].SourceURL, "sources": sources,
+		"source_url": sources[0].SourceURL, "sources": sources, "send": wishesSending(r),
 	})
 	return after(made, sources[0].SourceURL), err
 }

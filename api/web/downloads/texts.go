@@ -54,6 +54,11 @@ var texts = words.Catalog{
 	"completed-at":      {"Completed", "Завершена"},
 	"asked-by":          {"Asked for by user", "Заказал пользователь"},
 	"import-again":      {"Put into the library again", "Поместить в библиотеку ещё раз"},
+	"send":              {"Send to my chat", "Прислать в чат"},
+	"send-text":         {"Send the text to my chat", "Прислать текст в чат"},
+	"send-audio":        {"Send the audiobook to my chat", "Прислать аудиокнигу в чат"},
+	"send-wish":         {"Send it to my chat when it is there", "Прислать в чат, когда загрузится"},
+	"sent-at":           {"Sent to the chat", "Отправлена в чат"},
 	"download-again":    {"Download again", "Загрузить ещё раз"},
 }
 
@@ -77,4 +82,5 @@ var eventNames = map[string]words.Text{
 	lifecycle.DownloadImportFailed:  {"not put into the library", "не удалось поместить в библиотеку"},
 	lifecycle.DownloadImportRetried: {"put into the library again", "снова помещается в библиотеку"},
 	lifecycle.DownloadRecovered:     {"there is progress again", "снова загружается"},
+	lifecycle.DownloadNotSent:       {"not sent to the chat", "не отправлена в чат"},
 }

@@ -39,6 +39,10 @@ func NewBook() *cobra.Command {
 			Show: showBooks,
 		}.Command(),
 		newFind(),
+		remote.Ask[shape.Sending]{
+			Use: "send BOOK text|audio", Short: "Send a medium of a book to your Telegram chat", Keyed: true,
+			Call: "POST /v1/books/{}/media/{}/send", Show: showSending,
+		}.Command(),
 		remote.Ask[shape.Book]{
 			Admin: true, Use: "medium BOOK text|audio deleted|missing",
 			Short: "Mark a medium of a book as deleted or missing; files stay as they are (administrators only)",
@@ -74,3 +78,9 @@ var showBooks = remote.Rows(func(b shape.Book) []string {
 	}
 	return []string{b.ID, b.State, strings.Join(media, ", "), b.Author, b.Title}
 }, "ID", "STATE", "MEDIA", "AUTHOR", "TITLE")
+
+func showSending(cmd *cobra.Command, s shape.Sending) error {
+	return terminal.Table(cmd.OutOrStdout(), terminal.Rows(s.Deliveries, func(f shape.SentFile) []string {
+		return []string{f.DeliveryID, terminal.BytesText(f.Size), f.FileName}
+	}, "DELIVERY", "SIZE", "FILE"))
+}

@@ -43,6 +43,7 @@ exit code 0 then means completed. Ctrl-C ends the waiting, not the download.`,
 	flags.StringVar(&o.source, "source", "", "where the link was found (default: magnet or torrent)")
 	flags.StringVar(&o.find, "find", "", "search the indexers for these words, and download what is found")
 	flags.IntVar(&o.pick, "pick", 1, "with --find: the number of the release, as starter book find shows it")
+	flags.BoolVar(&o.send, "send", false, "send the files to your Telegram chat when they are there")
 	flags.BoolVar(&o.wait, "wait", false, "show the progress and wait for the end")
 	flags.BoolVar(&o.asJSON, "json", false, "print the API's answer, without progress")
 
@@ -67,6 +68,10 @@ exit code 0 then means completed. Ctrl-C ends the waiting, not the download.`,
 		remote.Ask[shape.Download]{
 			Use: "retry ID", Short: "Put the files of a download into the library folder, after that has failed",
 			Call: "POST /v1/downloads/{}/retry-import", Show: showDownload,
+		}.Command(),
+		remote.Ask[shape.Sending]{
+			Use: "send ID", Short: "Send what a download has brought to your Telegram chat", Keyed: true,
+			Call: "POST /v1/downloads/{}/send", Show: showSending,
 		}.Command(),
 		remote.Ask[shape.Page[shape.History]]{
 			Use: "events ID", Short: "Show the history of a download, from the beginning",
@@ -97,6 +102,8 @@ func newCancel() *cobra.Command {
 var NextSteps = map[fault.Code]string{
 	fault.BookNotFound:        "look which there are: starter book list, or add it: starter book add TITLE",
 	fault.DownloadNotFound:    "look which there are: starter download list",
+	fault.MediaNotReady:       "look what became of it: starter download show ID",
+	fault.TooManyFiles:        "read them with an app at /opds: see docs/download.md",
 	fault.ProviderUnavailable: "they are off until the API and the worker get their settings: see docs/download.md",
 }
 
@@ -104,6 +111,7 @@ type options struct {
 	mediaType, source string
 	find              string
 	pick              int
+	send              bool
 	wait, asJSON      bool
 }
 
@@ -122,6 +130,9 @@ func start(cmd *cobra.Command, args []string, o options) error {
 	body := map[string]any{"book_id": args[0], "media_type": o.mediaType, "source_url": link}
 	if source := cmp.Or(o.source, sources[0].Indexer); source != "" {
 		body["source"] = source
+	}
+	if o.send {
+		body["send"] = true
 	}
 	if o.find != "" {
 		body["sources"] = sources
@@ -184,6 +195,7 @@ func showDownload(cmd *cobra.Command, d shape.Download) error {
 		[]string{"remark", remark(d)},
 		[]string{"not found since", terminal.WhenSet(d.FirstNotFoundAt)},
 		[]string{"completed", terminal.WhenSet(d.CompletedAt)},
+		[]string{"sent", terminal.WhenSet(d.SentAt)},
 		[]string{"torrent", shape.Value(d.ExternalJobID)},
 		[]string{"source", d.Source},
 		[]string{"link", d.SourceURL},
@@ -216,6 +228,8 @@ func remark(d shape.Download) string {
 	switch {
 	case d.FailureReason != nil:
 		return why(d)
+	case d.Ended() && d.Attention != nil:
+		return "not sent: " + *d.Attention
 	case d.Ended():
 		return ""
 	case d.CancelRequested:
