@@ -75,7 +75,7 @@ func (d *Activities) ImportDownload(ctx context.Context, jobID int64) (lifecycle
 	return recordOf(job), nil
 }
 
-// importFiles chooses and checks all files before it puts the first one into the library folder.
+// importFiles puts the files of the medium into the library folder, once all of them are checked.
 func (d *Activities) importFiles(
 	ctx context.Context, job download.Download, t qbittorrent.Torrent,
 ) (download.Download, error) {
@@ -98,15 +98,6 @@ func (d *Activities) importFiles(
 		return job, err
 	}
 	defer to.Close()
-
-	for _, c := range chosen {
-		source, err := library.OpenSource(from, c)
-		if err != nil {
-			return job, err
-		}
-		_ = source.Close()
-		temporalio.Progressed(ctx, done, len(chosen))
-	}
 
 	folder, files, err := d.reserve(ctx, job, chosen, from, to)
 	if fault.CodeOf(err) == fault.BookNotFound {

@@ -60,7 +60,7 @@ func newRig(t *testing.T, o torrentsim.QBittorrentOptions) *rig {
 		Log: slog.New(slog.DiscardHandler),
 		Torrents: qbittorrent.New(qbittorrent.Options{
 			URL: server.URL, Username: "admin", Password: "adminadmin", Timeout: 5 * time.Second, ActiveCategory: "active",
-			DoneCategory: "done",
+			DoneCategory: "done", Media: download.MediaTypes,
 		}),
 		Fetcher: fetch.New(fetch.Options{AllowPrivate: true, MaxSize: 1 << 20}),
 		Settings: Settings{

@@ -98,13 +98,7 @@ func (s *Sync) planSeeded(ctx context.Context, torrents []qbittorrent.Torrent) (
 		return nil, nil
 	}
 
-	jobs, err := s.Store.Ended(ctx, asked)
-	temporalio.Progressed(ctx)
-	ended := make(map[int64]download.EndedDownload, len(jobs))
-	for _, job := range jobs {
-		ended[job.ID] = job
-	}
-
+	ended, err := s.endsOf(ctx, asked)
 	for _, t := range torrents {
 		if s.Settings.Seeds.met(t) && imported(t, ended) {
 			seeded = append(seeded, t)

@@ -533,7 +533,7 @@ func TestTidy(t *testing.T) {
 
 	want := map[string]string{
 		"0": fmt.Sprintf("active stalledDL [%s %s]", jobs["active"].Tag(), shared.Tag()),
-		"1": fmt.Sprintf("done stalledDL [%s]", jobs["completed"].Tag()),
+		"1": fmt.Sprintf("done-text stalledDL [%s]", jobs["completed"].Tag()),
 		"2": "done pausedDL []", "8": "active downloading [job-999]", "9": "active downloading []",
 	}
 

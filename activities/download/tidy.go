@@ -25,8 +25,7 @@ func (s *Sync) tidy(ctx context.Context, torrents []qbittorrent.Torrent) {
 type tidyPlan struct {
 	remove []removal                        // canceled, and added again by a late request
 	stop   []qbittorrent.Torrent            // failed: the next try of the same torrent continues with the data that is there
-	finish []qbittorrent.Torrent            // failed: in the done category they do not enlarge the next answers
-	done   map[string][]qbittorrent.Torrent // completed, by their medium: they have a done category for each
+	finish map[string][]qbittorrent.Torrent // by the done category: of failed ones "", of completed ones their medium
 	tags   []string                         // of jobs that have failed or were canceled
 }
 
@@ -38,13 +37,13 @@ type removal struct {
 
 // planTidy sorts torrents by how their jobs have ended. It plans few removals, because each one costs a request.
 func planTidy(torrents []qbittorrent.Torrent, ended map[int64]download.EndedDownload) (plan tidyPlan) {
-	plan.done = map[string][]qbittorrent.Torrent{}
+	plan.finish = map[string][]qbittorrent.Torrent{}
 	for _, t := range torrents {
 		switch end := endOf(t, ended); {
 		case end.Status == lifecycle.DownloadCompleted:
-			plan.done[end.MediaType] = append(plan.done[end.MediaType], t)
+			plan.finish[end.MediaType] = append(plan.finish[end.MediaType], t)
 		case end.Status == lifecycle.DownloadFailed:
-			plan.finish, plan.stop = append(plan.finish, t), append(plan.stop, t)
+			plan.finish[""], plan.stop = append(plan.finish[""], t), append(plan.stop, t)
 		case end.Status == lifecycle.DownloadCanceled && len(plan.remove) < tidyDeletes:
 			plan.remove = append(plan.remove, removal{t, end.KeepFiles})
 		default:
@@ -73,14 +72,10 @@ func (s *Sync) applyTidy(ctx context.Context, plan tidyPlan) error {
 	}
 
 	err := temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.Stop(ctx, plan.stop) })
-	if err == nil {
-		err = temporalio.LoopStep(ctx, func(ctx context.Context) error { return s.Torrents.Finish(ctx, plan.finish) })
-	}
-
-	for medium, torrents := range plan.done {
+	for medium, torrents := range plan.finish {
 		if err == nil {
 			err = temporalio.LoopStep(ctx, func(ctx context.Context) error {
-				return s.Torrents.FinishMedium(ctx, medium, torrents)
+				return s.Torrents.Finish(ctx, torrents, medium)
 			})
 		}
 	}
@@ -111,7 +106,13 @@ func (s *Sync) ended(
 		return nil, nil
 	}
 
+	return s.endsOf(ctx, asked)
+}
+
+// endsOf reads which of the jobs have ended, and how.
+func (s *Sync) endsOf(ctx context.Context, asked []int64) (map[int64]download.EndedDownload, error) {
 	jobs, err := s.Store.Ended(ctx, asked)
+	temporalio.Progressed(ctx)
 	ended := make(map[int64]download.EndedDownload, len(jobs))
 	for _, job := range jobs {
 		ended[job.ID] = job

@@ -220,7 +220,7 @@ func TestSharedTorrent(t *testing.T) {
 		s := newRig(t, torrentsim.QBittorrentOptions{})
 		first := s.added(magnet(1))
 		s.end(first, lifecycle.DownloadActionComplete)
-		s.must(s.Torrents.Finish(t.Context(), s.active()))
+		s.must(s.Torrents.Finish(t.Context(), s.active(), ""))
 		second := s.added(magnet(1)) // back into the active category, else the watcher would not see it
 		if got := s.torrent(second.Tag()); got == nil || got.Category != "active" {
 			t.Fatalf("%+v", got)
@@ -353,7 +353,7 @@ func TestLook(t *testing.T) {
 		t.Errorf("%+v", again)
 	}
 
-	s.must(s.Torrents.Finish(ctx, s.active()))
+	s.must(s.Torrents.Finish(ctx, s.active(), ""))
 	if again := s.requery(job); !again.Found || len(s.active()) != 1 {
 		t.Errorf("%+v, %+v", again, s.qb.Torrents())
 	}

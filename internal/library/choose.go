@@ -131,7 +131,7 @@ func Choose(mediaType string, files []File) ([]Chosen, error) {
 // inOrder sorts files for reading and names them.
 func inOrder(chosen []Chosen) ([]Chosen, error) {
 	slices.SortFunc(chosen, func(a, b Chosen) int {
-		return cmp.Or(natural(a.Path, b.Path), strings.Compare(a.Path, b.Path))
+		return cmp.Or(strings.Compare(natural(a.Path), natural(b.Path)), strings.Compare(a.Path, b.Path))
 	})
 
 	paths, exts := make([]string, len(chosen)), make([]string, len(chosen))

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"stagecoach/internal/fault"
 )
@@ -125,17 +126,11 @@ func (f *Folder) Put(ctx context.Context, source *Source, place string) error {
 	}
 
 	// The names may have been given to other files meanwhile.
-	if there, err := f.same(ctx, source, place); err != nil || !there {
-		return errors.Join(err, ifNot(there, "the library folder was changed by another program"))
+	there, err := f.same(ctx, source, place)
+	if err == nil && !there {
+		err = failed("the library folder was changed by another program", nil)
 	}
-	return nil
-}
-
-func ifNot(there bool, message string) error {
-	if there {
-		return nil
-	}
-	return failed(message, nil)
+	return err
 }
 
 // same says whether the source's content lies at a place; false: nothing does. ErrTaken: something else does.
@@ -144,7 +139,7 @@ func (f *Folder) same(ctx context.Context, source *Source, place string) (bool, 
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
-	case err != nil && !isFile(f.root, path.Dir(place)):
+	case err != nil && !errors.Is(err, syscall.ENOTDIR):
 		return false, failed("the library folder cannot be read", err)
 	case err != nil, !info.Mode().IsRegular(), info.Size() != source.info.Size():
 		return false, ErrTaken
@@ -175,16 +170,6 @@ func (f *Folder) same(ctx context.Context, source *Source, place string) (bool, 
 			return true, nil
 		}
 	}
-}
-
-// isFile says whether one of a path's folders is a file instead.
-func isFile(root *os.Root, folder string) bool {
-	for ; folder != "."; folder = path.Dir(folder) {
-		if info, err := root.Stat(folder); err == nil {
-			return !info.IsDir()
-		}
-	}
-	return false
 }
 
 func ended(err error) bool {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -152,59 +153,26 @@ func places(paths []string, exts []string) []string {
 
 // below takes the folder that all paths have in common off them.
 func below(paths []string) []string {
-	common := path.Dir(paths[0])
-	for _, file := range paths {
-		for common != "." && !strings.HasPrefix(file, common+"/") {
-			common = path.Dir(common)
-		}
-	}
-	if common == "." {
-		return paths
-	}
-
-	short := make([]string, len(paths))
-	for i, file := range paths {
-		short[i] = strings.TrimPrefix(file, common+"/")
-	}
-	return short
-}
-
-// natural compares texts as people do: numbers by their value, letters in any case.
-func natural(a, b string) int {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	for a != "" && b != "" {
-		digitsA, digitsB := leadingDigits(a), leadingDigits(b)
-		if digitsA == "" || digitsB == "" {
-			if a[0] != b[0] {
-				return byteOrder(a[0], b[0])
+	for common := path.Dir(paths[0]) + "/"; common != "./"; common = path.Dir(path.Dir(common)) + "/" {
+		if !slices.ContainsFunc(paths, func(file string) bool { return !strings.HasPrefix(file, common) }) {
+			short := slices.Clone(paths)
+			for i := range short {
+				short[i] = strings.TrimPrefix(short[i], common)
 			}
-			a, b = a[1:], b[1:]
-			continue
+			return short
 		}
-
-		numberA, numberB := strings.TrimLeft(digitsA, "0"), strings.TrimLeft(digitsB, "0")
-		if len(numberA) != len(numberB) {
-			return len(numberA) - len(numberB)
-		}
-		if order := strings.Compare(numberA, numberB); order != 0 {
-			return order
-		}
-		a, b = a[len(digitsA):], b[len(digitsB):]
 	}
-	return len(a) - len(b)
+	return paths
 }
 
-// byteOrder ends a folder's name before longer names: Part 1 comes before Part 1 Extras.
-func byteOrder(a, b byte) int {
-	if a == '/' || b == '/' {
-		if a == '/' {
-			return -1
-		}
-		return 1
-	}
-	return int(a) - int(b)
-}
+var number = regexp.MustCompile(`\d+`)
 
-func leadingDigits(text string) string {
-	return text[:len(text)-len(strings.TrimLeft(text, "0123456789"))]
+// natural is a key by which texts are sorted as people do: numbers by their value, letters in any case, a folder before
+// one whose name goes on.
+func natural(file string) string {
+	key := number.ReplaceAllStringFunc(strings.ToLower(file), func(digits string) string {
+		digits = strings.TrimLeft(digits, "0")
+		return fmt.Sprintf("%03d%s", len(digits), digits)
+	})
+	return strings.ReplaceAll(key, "/", "\x00")
 }

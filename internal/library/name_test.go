@@ -87,7 +87,7 @@ func TestNatural(t *testing.T) {
 	}
 	shuffled := slices.Clone(sorted)
 	slices.Reverse(shuffled)
-	slices.SortFunc(shuffled, natural)
+	slices.SortFunc(shuffled, func(a, b string) int { return strings.Compare(natural(a), natural(b)) })
 	if !slices.Equal(shuffled, sorted) {
 		t.Errorf("%q", shuffled)
 	}

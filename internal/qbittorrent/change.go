@@ -132,13 +132,8 @@ func (c *Client) Activate(ctx context.Context, t Torrent) error {
 	return c.setCategory(ctx, c.ids([]Torrent{t}), c.o.ActiveCategory)
 }
 
-// Finish puts torrents of ours into the done category, in one request.
-func (c *Client) Finish(ctx context.Context, torrents []Torrent) error {
-	return c.setCategory(ctx, c.ids(torrents), c.o.DoneCategory)
-}
-
-// FinishMedium puts completed torrents of ours into the done category of their medium, in one request.
-func (c *Client) FinishMedium(ctx context.Context, medium string, torrents []Torrent) error {
+// Finish puts torrents of ours into a done category, in one request: that of a medium, or the one for no medium.
+func (c *Client) Finish(ctx context.Context, torrents []Torrent, medium string) error {
 	return c.setCategory(ctx, c.ids(torrents), c.doneCategory(medium))
 }
 

@@ -111,7 +111,9 @@ func (c *Client) ListDone(ctx context.Context, medium string) ([]Torrent, error)
 	return c.category(ctx, c.doneCategory(medium))
 }
 
-func (c *Client) doneCategory(medium string) string { return c.o.DoneCategory + "-" + medium }
+func (c *Client) doneCategory(medium string) string {
+	return strings.TrimSuffix(c.o.DoneCategory+"-"+medium, "-")
+}
 
 // categories are all of ours.
 func (c *Client) categories() []string {

@@ -213,7 +213,7 @@ func TestLife(t *testing.T) {
 		}
 
 		must(t, c.Stop(ctx, listed))
-		must(t, c.Finish(ctx, listed))
+		must(t, c.Finish(ctx, listed, ""))
 		if listed, err = c.List(ctx); err != nil || len(listed) != 0 {
 			t.Errorf("%+v, %v", listed, err)
 		}
@@ -250,7 +250,7 @@ func TestFilesGone(t *testing.T) {
 	t.Parallel()
 	adopt := func(t *testing.T, c *Client, done Torrent, lose func()) {
 		t.Helper()
-		must(t, c.Finish(t.Context(), []Torrent{done}))
+		must(t, c.Finish(t.Context(), []Torrent{done}, ""))
 		await(t, c, "job-71", "done", func(found *Torrent) bool { return found != nil && found.Category == c.o.DoneCategory })
 		lose()
 
@@ -400,7 +400,7 @@ func TestOnlyOurs(t *testing.T) {
 	}
 
 	must(t, c.Stop(ctx, []Torrent{*theirs}))
-	must(t, c.Finish(ctx, []Torrent{*theirs}))
+	must(t, c.Finish(ctx, []Torrent{*theirs}, ""))
 	must(t, c.Activate(ctx, *theirs))
 	if got := q.Torrents(); len(got) != 1 || got[0].Category != "films" || len(got[0].Tags) != 1 || len(q.Deletions()) > 0 {
 		t.Errorf("%+v", got)
