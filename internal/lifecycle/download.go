@@ -34,6 +34,9 @@ const (
 	DownloadFoundAgain  = "found_again"
 	DownloadStalled     = "stalled"   // no progress for a long time
 	DownloadRecovered   = "recovered" // there is progress again
+
+	DownloadNextSource    = "next_source"    // the source has failed or stands still: another one is tried
+	DownloadEarlierSource = "earlier_source" // the torrent of an earlier source is complete: the job returns to it
 )
 
 // DownloadFacts are what the guards check.
@@ -47,6 +50,7 @@ const (
 	DownloadType           = "Download"
 	DownloadScope          = "downloads" // of tokens that add books, ask for downloads and cancel them
 	DownloadObservedSignal = "observed"  // from the watcher: the torrent has changed state
+	DownloadEarlierSignal  = "earlier"   // from the watcher: the torrent of another source than the current one is complete
 
 	DownloadSyncType = "DownloadSync"
 	DownloadSyncID   = "download-sync"

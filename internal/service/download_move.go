@@ -38,7 +38,7 @@ func moveDownload(walk *download.DownloadWalk, move lifecycle.DownloadMove) erro
 	switch {
 	case walk.Terminal(),
 		move.Action == lifecycle.DownloadActionBegin && job.State == lifecycle.DownloadDownloading,
-		move.Action == lifecycle.DownloadActionComplete && job.RemovingAt != nil:
+		move.Action == lifecycle.DownloadActionComplete && (job.RemovingAt != nil || job.SourcePlace != max(move.Place, 1)):
 		return nil
 	case move.Action == lifecycle.DownloadActionComplete && job.State == lifecycle.DownloadQueued:
 		if err := walk.Take(download.DownloadStep{Action: lifecycle.DownloadActionBegin, Comment: string(move.Reason)}); err != nil {

@@ -56,6 +56,11 @@ func TestDownloadCommands(t *testing.T) {
 		},
 		{line: "download 4 magnet:?a&b --type audio --source Shelf", body: `{"book_id":"4","media_type":"audio","source":"Shelf","source_url":"magnet:?a\u0026b"}`},
 		{line: "download 4 magnet:?a&b --wait", want: []string{"download 9  downloading  On Wheels, text", "completed", "2.0 MiB in 1 min 05 s"}, json: completed},
+		{
+			line: "download 4 magnet:?a&b magnet:?c https://example.org/d --source Shelf",
+			body: `{"book_id":"4","media_type":"text","source":"Shelf","source_url":"magnet:?a\u0026b",` +
+				`"sources":[{"source_url":"magnet:?a\u0026b"},{"source_url":"magnet:?c"},{"source_url":"https://example.org/d"}]}`,
+		},
 		{line: "download list", want: []string{"99 %", "1.2 MB/s, 5 min 55 s left", "missing_external_job"}, json: list(downloading, downloadIn("failed"))},
 		{line: "download list --in-status COMPLETED --book 4", want: []string{"completed"}},
 		{line: "download show 9", want: []string{"downloading", "c12fe1", "download/3/4/text", "cancel", "On Wheels (id 4)"}, json: downloading},

@@ -70,7 +70,7 @@ func (p process) downloadActivities(jobs *service.Downloads) (*download.Activiti
 		Temporal: p.Temporal, Metrics: p.Metrics.Download(), Log: p.Log,
 		Settings: download.SyncSettings{
 			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: stalledAfter,
-			AlertAfter: downloadAlertAfter,
+			NextAfter: c.Download.NextAfter, AlertAfter: downloadAlertAfter,
 		},
 	}
 

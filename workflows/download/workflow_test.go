@@ -83,6 +83,10 @@ func newPlay(t *testing.T) *play {
 		err := p.remove(p.did("remove", ""))
 		return p.record, err
 	}).Maybe()
+	p.OnActivity(downloads.NextSource, mock.Anything, mock.Anything).Return(func(_ context.Context, by lifecycle.DownloadSwitch) (lifecycle.DownloadRecord, error) {
+		p.next(by)
+		return p.record, nil
+	}).Maybe()
 	p.OnActivity(downloads.ResumeTorrent, mock.Anything, jobID).Return(func(context.Context, int64) error {
 		return p.resume(p.did("resume", ""))
 	}).Maybe()
@@ -103,7 +107,9 @@ func newPlay(t *testing.T) *play {
 		case lifecycle.DownloadActionBegin:
 			p.record.Status = lifecycle.DownloadDownloading
 		case lifecycle.DownloadActionComplete:
-			p.record.Status = lifecycle.DownloadCompleted
+			if m.Place == p.record.Place {
+				p.record.Status = lifecycle.DownloadCompleted
+			}
 		case lifecycle.DownloadActionCancel:
 			p.record.Status = lifecycle.DownloadCanceled
 		default:
