@@ -46,7 +46,7 @@ func TestPrivateAddresses(t *testing.T) {
 	byFile := s.job("https://example.org/a.torrent")
 	file := "d8:announce26:" + private + "13:announce-listll18:udp://1.1.1.1:6969ee4:infod6:lengthi5e4:name1:a12:piece lengthi16384e6:pieces20:ppppppppppppppppppppe" +
 		"8:url-listl26:" + private + "26:" + private + "ee"
-	s.must(s.Store.Downloads.SaveFile(t.Context(), byFile.ID, []byte(file), "", ""))
+	s.must(s.Store.Downloads.SaveFile(t.Context(), byFile.ID, 1, []byte(file), "", ""))
 	s.must(s.add(byFile))
 	if kept, err := s.Store.Downloads.File(t.Context(), byFile.ID); err != nil || string(kept) != file {
 		t.Errorf("the record has %s, %v", kept, err)

@@ -21,9 +21,10 @@ type Store interface {
 	Change(ctx context.Context, id int64, decide func(*download.DownloadWalk) error) (download.Download, error)
 
 	File(ctx context.Context, id int64) ([]byte, error)
-	SaveFile(ctx context.Context, id int64, file []byte, v1, v2 string) error
-	Place(ctx context.Context, id int64, savePath string) error
-	MarkAdded(ctx context.Context, id int64) error
+	SaveFile(ctx context.Context, id int64, place int, file []byte, v1, v2 string) error
+	Place(ctx context.Context, id int64, place int, savePath string) error
+	MarkAdded(ctx context.Context, id int64, place int) error
+	Switch(ctx context.Context, by lifecycle.DownloadSwitch) (download.Download, error)
 	NoteTrouble(ctx context.Context, id int64, code fault.Code) error
 
 	GraceLeft(ctx context.Context, id int64, grace, gap time.Duration) (time.Duration, error)
@@ -48,7 +49,7 @@ type Alerts interface {
 type Mover interface {
 	Move(ctx context.Context, move lifecycle.DownloadMove) (download.Download, error)
 	SendWished(ctx context.Context, jobID int64) error
-	Complete(ctx context.Context, jobID int64, folder string, files []download.LibraryFile) (download.Download, error)
+	Complete(ctx context.Context, job download.Download, folder string, files []download.LibraryFile) (download.Download, error)
 }
 
 // Activities are the activities of downloads that use qBittorrent and the record.
@@ -114,6 +115,7 @@ func recordOf(job download.Download) lifecycle.DownloadRecord {
 		Status: job.State, CancelRequested: job.CancelRequestedAt != nil, Removing: job.RemovingAt != nil,
 		ToSend:       job.ToSend(),
 		ImportFailed: job.Attention == string(fault.ImportFailed),
+		Place:        job.SourcePlace, Sources: len(job.Sources), Left: job.SourcesLeft > 0, Added: job.AddedAt != nil,
 	}
 	if job.FailureReason != nil {
 		record.Reason = fault.Code(*job.FailureReason)
@@ -125,13 +127,14 @@ func recordOf(job download.Download) lifecycle.DownloadRecord {
 type Note struct {
 	JobID  int64      `json:"job_id"`
 	Type   string     `json:"type"`
+	Place  int        `json:"place,omitempty"`  // of the source that it is about; 0: the first one
 	Reason fault.Code `json:"reason,omitempty"` // of a failed import
 }
 
 // NoteDownload writes a fact. A repeated or late call changes nothing.
 func (d *Activities) NoteDownload(ctx context.Context, note Note) (lifecycle.DownloadRecord, error) {
 	job, err := d.Store.Change(ctx, note.JobID, func(walk *download.DownloadWalk) error {
-		if !walk.Terminal() && applies(walk.Row, note) {
+		if !walk.Terminal() && walk.Row.SourcePlace == max(note.Place, 1) && applies(walk.Row, note) {
 			walk.Note(note.Type)
 		}
 		return nil

@@ -69,7 +69,7 @@ func (d *Activities) file(ctx context.Context, job download.Download) (file []by
 	}
 
 	return file, identity, core.RetryWhileUnavailable(ctx, func() error {
-		return d.Store.SaveFile(ctx, job.ID, file, identity.V1, identity.V2)
+		return d.Store.SaveFile(ctx, job.ID, job.SourcePlace, file, identity.V1, identity.V2)
 	})
 }
 

@@ -34,7 +34,7 @@ func (d *Activities) needsImport(ctx context.Context, move lifecycle.DownloadMov
 	}
 
 	job, err = d.Store.ByID(ctx, move.JobID)
-	if err != nil || lifecycle.Download.Terminal(job.State) || job.RemovingAt != nil || job.BookTitle == "" || job.ContentPath == "" {
+	if err != nil || lifecycle.Download.Terminal(job.State) || job.SourcePlace != max(move.Place, 1) || job.RemovingAt != nil || job.BookTitle == "" || job.ContentPath == "" {
 		return job, false, err
 	}
 	needs, err = d.Store.MayReplace(ctx, job)
@@ -101,7 +101,7 @@ func (d *Activities) importFiles(
 
 	folder, files, err := d.reserve(ctx, job, chosen, from, to)
 	if fault.CodeOf(err) == fault.BookNotFound {
-		return d.Jobs.Complete(ctx, job.ID, "", nil) // fails the job
+		return d.Jobs.Complete(ctx, job, "", nil) // fails the job
 	}
 	if err != nil {
 		return job, err
@@ -121,7 +121,7 @@ func (d *Activities) importFiles(
 
 	imported := job
 	err = d.whileRecordIsAway(ctx, func() (err error) {
-		imported, err = d.Jobs.Complete(ctx, job.ID, folder, files)
+		imported, err = d.Jobs.Complete(ctx, job, folder, files)
 		return err
 	})
 	return imported, err

@@ -337,7 +337,7 @@ func TestImportOfAnotherBookAtOnce(t *testing.T) {
 	job := s.complete("text", map[string]string{"b.epub": epub})
 	s.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, 'audio', 'available', 'x', 'x')`, s.book.ID)
 	s.exec(`INSERT INTO library_files VALUES ($1, 'audio', 1, $2, 5)`, s.book.ID, bookAt)
-	_, err := s.Jobs.Complete(t.Context(), job.ID, bookAt, []download.LibraryFile{{Path: bookAt, Size: 5}})
+	_, err := s.Jobs.Complete(t.Context(), job, bookAt, []download.LibraryFile{{Path: bookAt, Size: 5}})
 	if fault.CodeOf(err) != fault.ImportFailed {
 		t.Error(err)
 	}

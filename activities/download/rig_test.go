@@ -158,7 +158,7 @@ func (s *rig) move(
 ) (record lifecycle.DownloadRecord) {
 	s.t.Helper()
 	value, err := s.env.ExecuteActivity(
-		s.MoveDownload, lifecycle.DownloadMove{JobID: job.ID, Action: action, Reason: reason},
+		s.MoveDownload, lifecycle.DownloadMove{JobID: job.ID, Action: action, Reason: reason, Place: s.reload(job).SourcePlace},
 	)
 	s.must(err)
 	s.must(value.Get(&record))

@@ -69,8 +69,8 @@ func (s *Sync) removeSeeded(ctx context.Context) (left bool, err error) {
 // removeOne removes a torrent with its files and tags, unless another job has taken it since it was listed.
 func (s *Sync) removeOne(ctx context.Context, t qbittorrent.Torrent) error {
 	var tags []string
-	for _, id := range jobsOf(t.Tags) {
-		tags = append(tags, download.Download{ID: id}.Tag())
+	for _, named := range download.TaggedBy(t.Tags) {
+		tags = append(tags, named.Tag())
 	}
 
 	return temporalio.LoopStep(ctx, func(ctx context.Context) error {
@@ -91,14 +91,16 @@ func (s *Sync) planSeeded(ctx context.Context, torrents []qbittorrent.Torrent) (
 	var asked []int64
 	for _, t := range torrents {
 		if s.Settings.Seeds.met(t) {
-			asked = append(asked, jobsOf(t.Tags)...)
+			for _, named := range download.TaggedBy(t.Tags) {
+				asked = append(asked, named.Job)
+			}
 		}
 	}
 	if len(asked) == 0 {
 		return nil, nil
 	}
 
-	ended, err := s.endsOf(ctx, asked)
+	ended, err := s.endedOf(ctx, asked)
 	for _, t := range torrents {
 		if s.Settings.Seeds.met(t) && imported(t, ended) {
 			seeded = append(seeded, t)
@@ -109,8 +111,10 @@ func (s *Sync) planSeeded(ctx context.Context, torrents []qbittorrent.Torrent) (
 
 // imported says whether the files of a torrent are in the library folder for every job that has completed with it.
 func imported(t qbittorrent.Torrent, ended map[int64]download.EndedDownload) bool {
-	for _, id := range jobsOf(t.Tags) {
-		if job, over := ended[id]; !over || job.KeepFiles || job.Status == lifecycle.DownloadCompleted && !job.Imported {
+	for _, named := range download.TaggedBy(t.Tags) {
+		job, over := ended[named.Job]
+		brought := statusOf(named, ended) == lifecycle.DownloadCompleted
+		if !over || job.KeepFiles || brought && !job.Imported {
 			return false
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store/download"
@@ -58,6 +59,7 @@ type SyncSettings struct {
 	Every        time.Duration // between two polls
 	PollGap      time.Duration // a longer pause between two polls counts as an outage
 	StalledAfter time.Duration // without progress; 0: never
+	NextAfter    time.Duration // without progress, while another source can be tried; 0: never
 	AlertAfter   time.Duration // without an answer
 	Seeds        SeedRules
 }
@@ -272,7 +274,15 @@ func (s *Sync) batch(
 		if progress, changed := progressOf(job, torrent); changed {
 			seen = append(seen, progress)
 		}
-		if job.CancelRequested {
+		earlier := index.completed(job, torrent)
+		switch {
+		case job.CancelRequested:
+			continue
+		case earlier != 0:
+			complete := lifecycle.Observation{JobID: job.ID, State: lifecycle.ObservedComplete, Place: earlier}
+			pending = append(pending, notification{job, complete})
+			continue
+		case !job.Added:
 			continue
 		}
 		if observation, isNew := s.observe(job, torrent); isNew {

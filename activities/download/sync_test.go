@@ -43,7 +43,7 @@ func (e *ears) SignalWorkflow(_ context.Context, workflowID, _, name string, arg
 	}
 
 	switch name {
-	case lifecycle.DownloadObservedSignal:
+	case lifecycle.DownloadObservedSignal, lifecycle.DownloadEarlierSignal:
 		e.heard = append(e.heard, arg.(lifecycle.Observation))
 	case lifecycle.CancelSignal:
 		e.heard = append(e.heard, lifecycle.Observation{JobID: arg.(int64), State: name})
@@ -119,7 +119,7 @@ func (w *watcher) wantHeard(when string, want ...string) Poll {
 		for _, mark := range []struct {
 			text string
 			set  bool
-		}{{" restarted", o.Restarted}, {" resumed", o.Resumed}, {" stalled", o.Stalled}} {
+		}{{" restarted", o.Restarted}, {" resumed", o.Resumed}, {" stalled", o.Stalled}, {" next", o.Next}} {
 			if mark.set {
 				text += mark.text
 			}

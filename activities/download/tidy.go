@@ -26,7 +26,8 @@ type tidyPlan struct {
 	remove []removal                        // canceled, and added again by a late request
 	stop   []qbittorrent.Torrent            // failed: the next try of the same torrent continues with the data that is there
 	finish map[string][]qbittorrent.Torrent // by the done category: of failed ones "", of completed ones their medium
-	tags   []string                         // of jobs that have failed or were canceled
+	tags   []string                         // of jobs that have failed or were canceled, and of sources that others were complete before
+	sweep  bool                             // tags may be left of sources whose torrents are gone
 }
 
 // removal is a torrent to delete.
@@ -50,14 +51,25 @@ func planTidy(torrents []qbittorrent.Torrent, ended map[int64]download.EndedDown
 			continue
 		}
 
-		for _, id := range jobsOf(t.Tags) {
-			if ended[id].Status != lifecycle.DownloadCompleted {
-				plan.tags = append(plan.tags, download.Download{ID: id}.Tag())
+		for _, named := range download.TaggedBy(t.Tags) {
+			plan.sweep = plan.sweep || ended[named.Job].Place > 1
+			if statusOf(named, ended) != lifecycle.DownloadCompleted {
+				plan.tags = append(plan.tags, named.Tag())
 			}
 		}
 	}
 
 	return plan
+}
+
+// statusOf is how a source of a job has ended; empty: its job has not. One that has not brought the medium of a completed
+// job is not needed any more.
+func statusOf(source download.Tagged, ended map[int64]download.EndedDownload) lifecycle.DownloadState {
+	job := ended[source.Job]
+	if job.Status == lifecycle.DownloadCompleted && job.Place != source.Place {
+		return lifecycle.DownloadCanceled
+	}
+	return job.Status
 }
 
 // applyTidy carries a plan out, up to the first error.
@@ -84,7 +96,7 @@ func (s *Sync) applyTidy(ctx context.Context, plan tidyPlan) error {
 		err = s.dropTags(ctx, plan.tags)
 	}
 
-	s.tagsLeft = s.tagsLeft || err != nil // no later poll finds them in the done category
+	s.tagsLeft = s.tagsLeft || plan.sweep || err != nil // no later poll finds them in the done category
 	return err
 }
 
@@ -95,9 +107,9 @@ func (s *Sync) ended(
 ) (map[int64]download.EndedDownload, error) {
 	var asked []int64
 	for _, t := range torrents {
-		for _, id := range jobsOf(t.Tags) {
-			if _, active := s.present[id]; !active {
-				asked = append(asked, id)
+		for _, named := range download.TaggedBy(t.Tags) {
+			if _, active := s.present[named.Job]; !active {
+				asked = append(asked, named.Job)
 			}
 		}
 	}
@@ -105,12 +117,11 @@ func (s *Sync) ended(
 	if len(asked) == 0 {
 		return nil, nil
 	}
-
-	return s.endsOf(ctx, asked)
+	return s.endedOf(ctx, asked)
 }
 
-// endsOf reads which of the jobs have ended, and how.
-func (s *Sync) endsOf(ctx context.Context, asked []int64) (map[int64]download.EndedDownload, error) {
+// endedOf finds out which of these jobs have ended.
+func (s *Sync) endedOf(ctx context.Context, asked []int64) (map[int64]download.EndedDownload, error) {
 	jobs, err := s.Store.Ended(ctx, asked)
 	temporalio.Progressed(ctx)
 	ended := make(map[int64]download.EndedDownload, len(jobs))
@@ -129,11 +140,12 @@ func endOf(t qbittorrent.Torrent, ended map[int64]download.EndedDownload) (end d
 	}
 
 	keep := false
-	for _, id := range jobsOf(t.Tags) {
-		job, over := ended[id]
+	for _, named := range download.TaggedBy(t.Tags) {
+		job, over := ended[named.Job]
 		if !over {
 			return download.EndedDownload{}
 		}
+		job.Status = statusOf(named, ended)
 		keep = keep || job.KeepFiles
 		if rank[job.Status] > rank[end.Status] {
 			end = job
@@ -194,14 +206,19 @@ func (s *Sync) orphanedTags(ctx context.Context) (orphaned []string, err error) 
 		return nil, err
 	}
 
-	ended, err := s.Store.Ended(ctx, jobsOf(tags))
+	var asked []int64
+	named := download.TaggedBy(tags)
+	for _, source := range named {
+		asked = append(asked, source.Job)
+	}
+	ended, err := s.endedOf(ctx, asked)
 	temporalio.Progressed(ctx)
-	for _, job := range ended {
-		if job.Status == lifecycle.DownloadCompleted {
+	for _, source := range named {
+		if status := statusOf(source, ended); status == "" || status == lifecycle.DownloadCompleted {
 			continue
 		}
 
-		tag := download.Download{ID: job.ID}.Tag()
+		tag := source.Tag()
 		var holder *qbittorrent.Torrent
 		err := temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
 			holder, err = s.Torrents.Find(ctx, tag, "", "")

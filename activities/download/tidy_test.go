@@ -19,7 +19,7 @@ func TestPlanTidy(t *testing.T) {
 		3: {Status: lifecycle.DownloadCanceled},
 		4: {Status: lifecycle.DownloadCanceled, KeepFiles: true},
 	} {
-		end.ID = id
+		end.ID, end.Place = id, 1
 		ended[id] = end
 	}
 

@@ -3,7 +3,6 @@ package download
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +36,7 @@ func (d *Activities) AddTorrent(ctx context.Context, jobID int64) (lifecycle.Dow
 	}
 
 	if err == nil {
-		err = d.Store.MarkAdded(ctx, jobID)
+		err = d.Store.MarkAdded(ctx, jobID, job.SourcePlace)
 	}
 
 	if err != nil {
@@ -156,7 +155,7 @@ func (d *Activities) place(ctx context.Context, job download.Download) (path str
 		}
 	}
 	path = strings.TrimRight(path, "/") + "/" + job.Tag()
-	return path, d.Store.Place(ctx, job.ID, path)
+	return path, d.Store.Place(ctx, job.ID, job.SourcePlace, path)
 }
 
 // notAdded records why a job was not added, and returns an error that says whether Temporal tries again.
@@ -238,7 +237,7 @@ func (d *Activities) LookForTorrent(ctx context.Context, jobID int64) (again Req
 	return again, retryAlways(ctx, err)
 }
 
-// RemoveTorrent removes a job's torrent, or leaves it to other jobs that hold it, and succeeds only once that is done.
+// RemoveTorrent removes the torrents of a job, or leaves them to other jobs that hold them, and succeeds only once that is done.
 // It records a failure for the people who wait for the end. A job that has ended keeps its end, which the result
 // returns. Its workflow may not know that end: when Temporal rejects a workflow task because a signal arrived at that
 // moment, the write of that task is in the record all the same.
@@ -255,11 +254,15 @@ func (d *Activities) RemoveTorrent(ctx context.Context, jobID int64) (lifecycle.
 
 	there, err := d.Torrents.Find(ctx, job.Tag(), job.InfohashV1, job.InfohashV2)
 	if err == nil && there != nil && d.Torrents.Ours(*there) {
-		err = d.letGo(ctx, job, *there)
+		err = d.letGo(ctx, job, *there, job.Tag())
 	}
 
 	if err == nil {
-		err = d.Torrents.DeleteTags(ctx, job.Tag())
+		err = d.removeOthers(ctx, job)
+	}
+
+	if err == nil {
+		err = d.Torrents.DeleteTags(ctx, job.Tags()...)
 	}
 
 	note := ""
@@ -273,12 +276,12 @@ func (d *Activities) RemoveTorrent(ctx context.Context, jobID int64) (lifecycle.
 	return recordOf(job), retryAlways(ctx, err)
 }
 
-// letGo deletes a torrent unless another job holds it.
-func (d *Activities) letGo(ctx context.Context, job download.Download, t qbittorrent.Torrent) error {
+// letGo deletes a torrent with one of the job's tags unless another job holds it.
+func (d *Activities) letGo(ctx context.Context, job download.Download, t qbittorrent.Torrent, tag string) error {
 	var others []int64
-	for _, id := range jobsOf(t.Tags) {
-		if id != job.ID {
-			others = append(others, id)
+	for _, named := range download.TaggedBy(t.Tags) {
+		if named.Job != job.ID {
+			others = append(others, named.Job)
 		}
 	}
 
@@ -290,22 +293,11 @@ func (d *Activities) letGo(ctx context.Context, job download.Download, t qbittor
 		return err
 	}
 
-	left, err := d.Torrents.Find(ctx, job.Tag(), t.V1, t.V2)
+	left, err := d.Torrents.Find(ctx, tag, t.V1, t.V2)
 	if err == nil && left != nil {
 		return fault.New(fault.ProviderUnavailable, "qBittorrent has the torrent still").Retry()
 	}
 	return err
-}
-
-// jobsOf lists the jobs that these tags name.
-func jobsOf(tags []string) (jobs []int64) {
-	for _, tag := range tags {
-		number, isJob := strings.CutPrefix(tag, download.DownloadTagPrefix)
-		if id, err := strconv.ParseInt(number, 10, 64); isJob && err == nil && id > 0 {
-			jobs = append(jobs, id)
-		}
-	}
-	return jobs
 }
 
 func (d *Activities) find(

@@ -22,20 +22,20 @@ const observedCancel = "cancel"
 
 // torrentIndex finds the torrents of jobs in one answer of qBittorrent.
 type torrentIndex struct {
-	byJob  map[int64]*qbittorrent.Torrent
+	byJob  map[int64][]placed
 	byHash map[string]*qbittorrent.Torrent
 }
 
 func indexTorrents(torrents []qbittorrent.Torrent) *torrentIndex {
 	index := &torrentIndex{
-		byJob:  make(map[int64]*qbittorrent.Torrent, len(torrents)),
+		byJob:  make(map[int64][]placed, len(torrents)),
 		byHash: make(map[string]*qbittorrent.Torrent, len(torrents)),
 	}
 
 	for i := range torrents {
 		t := &torrents[i]
-		for _, job := range jobsOf(t.Tags) {
-			index.byJob[job] = t
+		for _, named := range download.TaggedBy(t.Tags) {
+			index.byJob[named.Job] = append(index.byJob[named.Job], placed{named.Place, t})
 		}
 		for _, hash := range []string{t.V1, t.V2} {
 			if hash != "" {
@@ -47,15 +47,20 @@ func indexTorrents(torrents []qbittorrent.Torrent) *torrentIndex {
 	return index
 }
 
-// of gives a job's torrent: by its tag, else by an infohash; nil: it is not there.
+// of gives the torrent of a job's source: by its tag, else by an infohash; nil: it is not there.
 func (x *torrentIndex) of(job download.WatchedDownload) *qbittorrent.Torrent {
-	return cmp.Or(x.byJob[job.ID], x.byHash[job.InfohashV1], x.byHash[job.InfohashV2])
+	for _, p := range x.byJob[job.ID] {
+		if p.place == job.Place {
+			return p.torrent
+		}
+	}
+	return cmp.Or(x.byHash[job.InfohashV1], x.byHash[job.InfohashV2])
 }
 
 // progressOf returns the values that the record should have of a job, and whether they differ from what it has.
 func progressOf(job download.WatchedDownload, t *qbittorrent.Torrent) (p download.Progress, changed bool) {
 	p = download.Progress{
-		ID: job.ID, Size: job.Size, Progress: job.Progress, ExternalJobID: job.ExternalJobID, InfohashV1: job.InfohashV1,
+		ID: job.ID, Place: job.Place, Size: job.Size, Progress: job.Progress, ExternalJobID: job.ExternalJobID, InfohashV1: job.InfohashV1,
 		InfohashV2: job.InfohashV2, ContentPath: job.ContentPath,
 	}
 
@@ -109,7 +114,7 @@ const settling = 5 * time.Second
 func (s *Sync) observe(
 	job download.WatchedDownload, t *qbittorrent.Torrent,
 ) (o lifecycle.Observation, isNew bool) {
-	o.JobID = job.ID
+	o.JobID, o.Place = job.ID, job.Place
 	if t == nil {
 		o.State, o.Restarted = lifecycle.ObservedAbsent, !s.present[job.ID]
 		return o, !job.Missing
@@ -137,8 +142,8 @@ func (s *Sync) observe(
 	case qbittorrent.Waiting, qbittorrent.Checking:
 	}
 
-	o.Stalled = progresses && s.stalls(job, t)
-	return o, isNew || o.Stalled != job.Stalled
+	o.Stalled, o.Next = progresses && s.stalls(job, t), progresses && s.overdue(job, t)
+	return o, isNew || o.Stalled != job.Stalled || o.Next
 }
 
 // stalls says whether a torrent has made no progress for too long. Right after a pause of the polls that is unknown,
@@ -215,8 +220,11 @@ func (s *Sync) taken(n notification) bool {
 // signal notifies one workflow of its torrent, and says whether that has succeeded.
 func (s *Sync) signal(ctx context.Context, n notification) bool {
 	name, argument := lifecycle.DownloadObservedSignal, any(n.observation)
-	if n.observation.State == observedCancel {
+	switch {
+	case n.observation.State == observedCancel:
 		name, argument = lifecycle.CancelSignal, n.job.ID
+	case n.observation.Place != n.job.Place:
+		name = lifecycle.DownloadEarlierSignal
 	}
 
 	err := temporalio.LoopStep(ctx, func(ctx context.Context) error {

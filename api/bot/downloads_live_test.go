@@ -41,7 +41,7 @@ func TestALiveMessageFollowsItsDownload(t *testing.T) {
 	}
 
 	w.sees(boris, "№1", "Мало свободного места")
-	if err := w.store.Downloads.MarkAdded(t.Context(), job.ID); err != nil {
+	if err := w.store.Downloads.MarkAdded(t.Context(), job.ID, 1); err != nil {
 		t.Fatal(err)
 	}
 

@@ -75,22 +75,22 @@ func TestSearchesAreBounded(t *testing.T) {
 	var err error
 	searched := 0
 	for range 100 {
-		if _, err = downloads.Search(t.Context(), ada, "a", "text"); err == nil {
+		if _, err = downloads.Search(t.Context(), ada, "a", "text", 0); err == nil {
 			searched++
 		}
 	}
 	if refusal := fault.As(err); refusal == nil || refusal.Code != fault.RateLimited || refusal.RetryAfter <= 0 || searched < 10 {
 		t.Errorf("%d searches, and then %v", searched, err)
 	}
-	if _, err := downloads.Search(t.Context(), account.User{ID: 2, OwnerID: &owner}, "a", "text"); fault.CodeOf(err) != fault.RateLimited {
+	if _, err := downloads.Search(t.Context(), account.User{ID: 2, OwnerID: &owner}, "a", "text", 0); fault.CodeOf(err) != fault.RateLimited {
 		t.Errorf("an agent: %v", err)
 	}
-	if _, err := downloads.Search(t.Context(), account.User{ID: 3}, "a", "text"); err != nil {
+	if _, err := downloads.Search(t.Context(), account.User{ID: 3}, "a", "text", 0); err != nil {
 		t.Errorf("another user: %v", err)
 	}
 
 	for _, off := range []*service.Downloads{{}, {Off: true, Indexers: indexersStub{}}} {
-		if _, err := off.Search(t.Context(), ada, "a", "text"); fault.CodeOf(err) != fault.ProviderUnavailable {
+		if _, err := off.Search(t.Context(), ada, "a", "text", 0); fault.CodeOf(err) != fault.ProviderUnavailable {
 			t.Errorf("switched off: %v", err)
 		}
 	}

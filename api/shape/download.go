@@ -16,6 +16,8 @@ type Download struct {
 	Status          lifecycle.DownloadState    `json:"status" enum:"queued,downloading,completed,failed,canceled"`
 	Source          string                     `json:"source" example:"magnet" doc:"Where the link was found"`
 	SourceURL       string                     `json:"source_url" example:"magnet:?xt=urn:btih:…"`
+	SourcePlace     int                        `json:"source_place" example:"1" doc:"Which of its sources is tried, from 1: source, source_url and all that is said of the torrent are this one's"`
+	Sources         []DownloadSource           `json:"sources" doc:"In the order in which they are tried; empty where there is only one"`
 	ExternalJobID   *string                    `json:"external_job_id" example:"c12fe1c06bba254a9dc9f519b335aa7c1367a88a" doc:"The torrent's id in qBittorrent, as last seen; a hybrid torrent's changes when its metadata arrive"`
 	ContentPath     *string                    `json:"content_path" example:"/downloads/job-9/A Treatise on Wheels.epub" doc:"Where the content lies in qBittorrent's file system, also when the book keeps the medium of another user; null unless completed"`
 	Progress        float64                    `json:"progress" example:"0.42" doc:"0 to 1"`
@@ -38,6 +40,20 @@ type Download struct {
 	FirstNotFoundAt *time.Time                 `json:"first_not_found_at_utc" example:"2026-03-01T13:00:00Z" doc:"Since when qBittorrent does not have the torrent; null while it does"`
 	DeadlineAt      *time.Time                 `json:"deadline_at" example:"2026-03-01T13:01:00Z" doc:"When it fails unless the torrent is found again; null while it is not missing"`
 }
+
+// DownloadSource is one of several sources of a download. Its link is not shown: it may hold a key.
+type DownloadSource struct {
+	Place    int     `json:"place" example:"1"`
+	Title    string  `json:"title" example:"A. Cartwright - A Treatise on Wheels (epub)"`
+	Indexer  string  `json:"indexer" example:"Public Domain Torrents"`
+	Size     int64   `json:"size" example:"1843200" doc:"Bytes; 0 while unknown"`
+	Infohash string  `json:"infohash" example:"c12fe1c06bba254a9dc9f519b335aa7c1367a88a" doc:"Empty when unknown"`
+	Outcome  *string `json:"outcome" example:"stalled" doc:"A code: why another one is tried; null: it was not tried, or is being tried"`
+}
+
+// AsksFor says whether a link may be the one that the download was asked for with: after its first source that is not
+// known any more.
+func (d Download) AsksFor(link string) bool { return d.SourceURL == link || len(d.Sources) > 0 }
 
 // Ended says whether nothing happens to the download any more.
 func (d Download) Ended() bool { return lifecycle.Download.Terminal(d.Status) }

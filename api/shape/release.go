@@ -4,7 +4,7 @@ import "time"
 
 // Releases is what a search for releases has found.
 type Releases struct {
-	Items  []Release        `json:"items" doc:"Those with most seeders first"`
+	Items  []Release        `json:"items" doc:"Those with most seeders first, those that have failed before for the book last"`
 	Failed []IndexerFailure `json:"failed" doc:"Indexers that gave no results"`
 }
 
@@ -18,6 +18,8 @@ type Release struct {
 	Peers       *int       `json:"peers" example:"14" doc:"How many take part, with the seeders; null: unknown"`
 	PublishedAt *time.Time `json:"published_at" example:"2026-02-01T12:00:00Z" doc:"null: unknown"`
 	Infohash    string     `json:"infohash" example:"c12fe1c06bba254a9dc9f519b335aa7c1367a88a" doc:"Empty when unknown"`
+
+	FailedBefore bool `json:"failed_before" doc:"It has failed, or stood still, for this medium of the book: it is tried only when it is the first source"`
 }
 
 // Source is this release as a source of a download.

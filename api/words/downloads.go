@@ -48,6 +48,9 @@ var (
 	IndexerFailed = Text{"%s gave no results", "%s ничего не нашёл"}
 	NoReleases    = Text{"Nothing was found. Try other words.", "Ничего не нашлось. Попробуйте другие слова."}
 
+	FailedBefore = Text{"⚠️ failed before", "⚠️ уже не вышло"}
+	SourceOf     = Text{"🧭 Source %d of %d", "🧭 Источник %d из %d"}
+
 	WaitsForPeers  = Text{"🔎 Looking for somebody who shares it", "🔎 Ищу, кто раздаёт"}
 	DownloadSpeed  = Text{"%s a second", "%s в секунду"}
 	NoSpeed        = Text{"No data at the moment", "Сейчас данные не поступают"}

@@ -419,7 +419,7 @@ func badPath(l *library) {
 	}
 
 	job := l.record(l.reader(), made.URL)
-	must(l, l.store.Downloads.Place(l.Context(), job.ID, "/proc/nope/"+job.Tag()))
+	must(l, l.store.Downloads.Place(l.Context(), job.ID, 1, "/proc/nope/"+job.Tag()))
 	l.launch(job)
 	job = l.ends(job, lifecycle.DownloadFailed, string(fault.ProviderError))
 	if job.ResumedAt == nil {

@@ -14,6 +14,7 @@ type QBittorrent struct {
 type Download struct {
 	PollInterval   time.Duration
 	Grace          time.Duration
+	NextAfter      time.Duration
 	MinFree        int64 // bytes
 	PrivateSources bool
 }
@@ -40,6 +41,7 @@ func (c *Config) downloadSettings() []Setting {
 		torznabKeys(&c.Torznab.Keys),
 		duration(&c.Download.PollInterval, "STAGECOACH_DOWNLOAD_POLL_INTERVAL", "15s", 100*time.Millisecond, 5*time.Minute, "time between two polls of qBittorrent: one request for all downloads"),
 		duration(&c.Download.Grace, "STAGECOACH_DOWNLOAD_GRACE", "60s", time.Second, day, "how long a torrent may be missing, not counting outages of qBittorrent"),
+		duration(&c.Download.NextAfter, "STAGECOACH_DOWNLOAD_NEXT_AFTER", "2h", 0, 30*day, "how long a torrent may stand still until the next source of its download is tried, where it has several; 0: only one that fails makes room"),
 		integer(&c.Download.MinFree, "STAGECOACH_DOWNLOAD_MIN_FREE", "0", 0, 1<<50, "new downloads wait while fewer bytes are free in qBittorrent's default folder; 0: no limit"),
 		boolean(&c.Download.PrivateSources, "STAGECOACH_DOWNLOAD_PRIVATE_SOURCES", "false", "let .torrent files, trackers, web seeds and peers be at addresses that are not on the Internet, such as this machine's; else such addresses are taken out of torrents"),
 		text(&c.Media.Root, "STAGECOACH_MEDIA_ROOT", "", "where workers find the folder of STAGECOACH_QBITTORRENT_SAVE_PATH (the same path, if that is empty); workers check the files of media only while a file .stagecoach-media is in it; empty: no checks"),

@@ -40,6 +40,9 @@ const (
 
 	DownloadImportFailed  = "import_failed"  // its files could not be put into the library folder
 	DownloadImportRetried = "import_retried" // a person has repeated that
+
+	DownloadNextSource    = "next_source"    // the source has failed or stands still: another one is tried
+	DownloadEarlierSource = "earlier_source" // the torrent of an earlier source is complete: the job returns to it
 )
 
 // DownloadFacts are what the guards check.
@@ -55,6 +58,7 @@ const (
 	DownloadType           = "Download"
 	DownloadScope          = "downloads" // of tokens that add books, ask for downloads and cancel them
 	DownloadObservedSignal = "observed"  // from the watcher: the torrent has changed state
+	DownloadEarlierSignal  = "earlier"   // from the watcher: the torrent of another source than the current one is complete
 
 	DownloadSyncType = "DownloadSync"
 	DownloadSyncID   = "download-sync"

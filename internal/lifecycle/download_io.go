@@ -34,6 +34,11 @@ type DownloadRecord struct {
 	// NeedsFile says that its .torrent file has to be fetched before the torrent can be added. Only LoadDownload sets
 	// it.
 	NeedsFile bool `json:"needs_file,omitempty"`
+
+	Place   int  `json:"place"`             // of the source that is tried now
+	Sources int  `json:"sources,omitempty"` // how many there are, where there are several
+	Left    bool `json:"left,omitempty"`    // another source can be tried
+	Added   bool `json:"added,omitempty"`   // qBittorrent has taken the torrent of the current source
 }
 
 // DownloadMove is one transition as its workflow decided it: begin, complete, fail or cancel.
@@ -41,6 +46,15 @@ type DownloadMove struct {
 	JobID  int64          `json:"job_id"`
 	Action DownloadAction `json:"action"`
 	Reason fault.Code     `json:"reason,omitempty"` // of a failure, or of a cancel by the program itself
+	Place  int            `json:"place,omitempty"`  // of the source that completes; 0: the first one
+}
+
+// DownloadSwitch leaves the source of a job for another one. A call for a source that was left before changes nothing.
+type DownloadSwitch struct {
+	JobID   int64      `json:"job_id"`
+	From    int        `json:"from"`
+	To      int        `json:"to,omitempty"`      // whose torrent is complete; 0: the next one that was not tried
+	Outcome fault.Code `json:"outcome,omitempty"` // why the source is left for the next one
 }
 
 type DownloadRequest = Request[DownloadState, DownloadAction]

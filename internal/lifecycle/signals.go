@@ -33,4 +33,7 @@ type Observation struct {
 	// Resumed says that the broken torrent was resumed before: this is another error, not the first one again.
 	Resumed bool `json:"resumed,omitempty"`
 	Stalled bool `json:"stalled,omitempty"` // no progress for a long time
+	Place   int  `json:"place,omitempty"`   // of the source whose torrent was seen
+	// Next says that the torrent has stood still for so long that the next source is due.
+	Next bool `json:"next,omitempty"`
 }

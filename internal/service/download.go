@@ -65,7 +65,8 @@ type DownloadAsk struct {
 	MediaType string // store.MediaText or store.MediaAudio
 	Source    string // where the link was found, up to MaxSource characters; empty: "magnet" or "torrent"
 	SourceURL string // a magnet link, or the http(s) address of a .torrent file
-	// Sources are tried in this order, each when the one before fails or stands still. The first one is SourceURL.
+	// Sources are tried in this order, each when the one before fails or stands still. The first one is SourceURL's, which
+	// may stand here too, with what is known of it. Those that have failed before for the medium are left out.
 	Sources []download.Source
 	Send    bool   // the files to the user's chat when they are there
 	Key     string // the same key of the same user returns the same job; empty: each request is a new one
@@ -90,6 +91,9 @@ func (c *Downloads) Start(
 		UserID: user.ID, Key: ask.Key,
 		Asked: fmt.Sprintf("download %d %s %q %s %t", ask.BookID, ask.MediaType, ask.Source, ask.SourceURL, ask.Send),
 	}
+	for _, source := range ask.Sources {
+		request.Asked += " " + source.SourceURL
+	}
 
 	never := func(*fault.Error) bool { return false } // a refusal may not apply any more when the request is repeated
 	kept := func(id *int64, _ *fault.Error) keptDownload { return keptDownload(*id) }
@@ -108,7 +112,7 @@ func (c *Downloads) Start(
 func (c *Downloads) start(
 	ctx context.Context, user account.User, ask DownloadAsk,
 ) (job download.Download, created bool, err error) {
-	origin, err := ask.check()
+	origin, sources, err := ask.check()
 	if err != nil {
 		return download.Download{}, false, err
 	}
@@ -121,9 +125,12 @@ func (c *Downloads) start(
 
 	wanted := download.Download{
 		UserID: user.ID, UserStatus: user.Status, BookID: ask.BookID, MediaType: ask.MediaType,
-		Source: cmp.Or(strings.TrimSpace(ask.Source), origin.Kind()), SourceURL: ask.SourceURL,
+		Source: cmp.Or(strings.TrimSpace(ask.Source), sources[0].Indexer, origin.Kind()), SourceURL: ask.SourceURL,
 		InfohashV1: origin.V1, InfohashV2: origin.V2, RequestKey: ask.Key,
 		Send: ask.Send,
+	}
+	if wanted.Sources, err = c.candidates(ctx, ask, sources); err != nil {
+		return download.Download{}, false, err
 	}
 
 	asked := download.DownloadStep{Action: lifecycle.DownloadActionEnqueue, Roles: []lifecycle.Role{lifecycle.Owner}}
@@ -156,18 +163,20 @@ func (c *Downloads) start(
 	return job, created, nil
 }
 
-// check returns what is wrong with a request, with the field at fault.
-func (a DownloadAsk) check() (torrent.Source, error) {
+// check returns what is wrong with a request, with the field at fault, and else its sources: each torrent once.
+func (a DownloadAsk) check() (origin torrent.Source, sources []download.Source, err error) {
 	switch {
 	case !slices.Contains(download.MediaTypes, a.MediaType):
-		return torrent.Source{}, fault.Invalid(
-			"media_type", "media_type is one of %s", strings.Join(download.MediaTypes, ", "),
-		)
+		return origin, nil, fault.Invalid("media_type", "media_type is one of %s", strings.Join(download.MediaTypes, ", "))
 	case utf8.RuneCountInString(a.Source) > MaxSource || strings.ContainsFunc(a.Source, unicode.IsControl):
-		return torrent.Source{}, fault.Invalid("source", "a source is one line of at most %d characters", MaxSource)
+		return origin, nil, fault.Invalid("source", "a source is one line of at most %d characters", MaxSource)
 	}
 
-	return torrent.ParseSource(a.SourceURL)
+	if origin, err = torrent.ParseSource(a.SourceURL); err != nil {
+		return origin, nil, err
+	}
+	sources, err = sourcesOf(a)
+	return origin, sources, err
 }
 
 func downloadStart(job download.Download) client.StartWorkflowOptions {
@@ -336,10 +345,10 @@ func (c *Downloads) Refresh(ctx context.Context, job download.Download) error {
 	case job.CancelRequestedAt != nil:
 		name, argument = lifecycle.CancelSignal, job.ID
 	case job.FirstNotFoundAt != nil:
-		argument = lifecycle.Observation{JobID: job.ID, State: lifecycle.ObservedAbsent}
+		argument = lifecycle.Observation{JobID: job.ID, Place: job.SourcePlace, State: lifecycle.ObservedAbsent}
 	case job.State == lifecycle.DownloadDownloading:
 		argument = lifecycle.Observation{
-			JobID: job.ID, State: lifecycle.ObservedDownloading, Stalled: job.Attention == string(fault.Stalled),
+			JobID: job.ID, Place: job.SourcePlace, State: lifecycle.ObservedDownloading, Stalled: job.Attention == string(fault.Stalled),
 		}
 	default:
 		return nil

@@ -18,6 +18,7 @@ import (
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/download"
+	"stagecoach/internal/torrent"
 	"stagecoach/internal/torznab"
 )
 
@@ -91,25 +92,117 @@ type Indexers interface {
 // searchRate is how often a user may search: each search is a request to every indexer, which ban who asks too often.
 var searchRate = allowance.Rate{PerSecond: 0.5, Burst: 10}
 
+// Found is what a search for releases has found.
+type Found struct {
+	Releases []Release         // those that have failed before for the book last, else those with most seeders first
+	Failed   []torznab.Failure // indexers without results
+}
+
+// Release is a release of a search.
+type Release struct {
+	torznab.Release
+	FailedBefore bool // for the medium of the book: it is not tried on its own
+}
+
 // Search searches for releases of a medium by words. An indexer that fails is named beside the results of the others.
+// book is the one that they are for; 0: not known.
 // PROVIDER_UNAVAILABLE: there is no indexer, or no qBittorrent. RATE_LIMITED: the user has searched too often.
-func (c *Downloads) Search(ctx context.Context, user account.User, words, mediaType string) (torznab.Found, error) {
+func (c *Downloads) Search(
+	ctx context.Context, user account.User, words, mediaType string, book int64,
+) (found Found, err error) {
 	words = strings.TrimSpace(words)
 	switch length := utf8.RuneCountInString(words); {
 	case !utf8.ValidString(words) || strings.ContainsFunc(words, unicode.IsControl):
-		return torznab.Found{}, fault.Invalid("q", "what is searched for is text of one line")
+		return Found{}, fault.Invalid("q", "what is searched for is text of one line")
 	case length == 0 || length > torznab.MaxWords:
-		return torznab.Found{}, fault.Invalid("q", "what is searched for has 1 to %d characters", torznab.MaxWords)
+		return Found{}, fault.Invalid("q", "what is searched for has 1 to %d characters", torznab.MaxWords)
 	case !slices.Contains(download.MediaTypes, mediaType):
-		return torznab.Found{}, fault.Invalid("media_type", "media_type is one of %s", strings.Join(download.MediaTypes, ", "))
+		return Found{}, fault.Invalid("media_type", "media_type is one of %s", strings.Join(download.MediaTypes, ", "))
 	case c.Off || c.Indexers == nil:
-		return torznab.Found{}, fault.New(fault.ProviderUnavailable, "the search for releases is switched off here")
+		return Found{}, fault.New(fault.ProviderUnavailable, "the search for releases is switched off here")
 	}
 
 	if err := c.countSearch(user); err != nil {
-		return torznab.Found{}, err
+		return Found{}, err
 	}
-	return c.Indexers.Search(ctx, words, mediaType), nil
+	answer := c.Indexers.Search(ctx, words, mediaType)
+	var failed []string
+	if book != 0 {
+		failed, err = c.Store.Downloads.FailedReleases(ctx, book, mediaType)
+	}
+	for _, r := range answer.Releases {
+		found.Releases = append(found.Releases, Release{r, failedBefore(failed, r.SourceURL, r.Infohash)})
+	}
+	slices.SortStableFunc(found.Releases, func(a, b Release) int {
+		switch {
+		case a.FailedBefore == b.FailedBefore:
+			return 0
+		case a.FailedBefore:
+			return 1
+		default:
+			return -1
+		}
+	})
+	found.Failed = answer.Failed
+	return found, err
+}
+
+// failedBefore says whether a release is one of those that have failed.
+func failedBefore(failed []string, link, infohash string) bool {
+	return slices.Contains(failed, link) || infohash != "" && slices.Contains(failed, infohash)
+}
+
+// sourcesOf gives the sources of a request: each link and each torrent once, with what is known of it.
+func sourcesOf(a DownloadAsk) (sources []download.Source, err error) {
+	known := map[string]int{} // by link and infohash
+	for i, source := range append([]download.Source{{SourceURL: a.SourceURL}}, a.Sources...) {
+		origin, err := torrent.ParseSource(source.SourceURL)
+		if err != nil {
+			return nil, fault.As(err).WithField(fmt.Sprintf("sources[%d].source_url", i-1))
+		}
+		source.Infohash = cmp.Or(origin.V1, origin.V2, source.Infohash)
+
+		at, again := known[source.SourceURL]
+		if byHash, found := known[source.Infohash]; found {
+			at, again = byHash, true
+		}
+		if !again {
+			at, sources = len(sources), append(sources, source)
+		} else if sources[at].Title == "" {
+			source.SourceURL, source.Infohash = sources[at].SourceURL, cmp.Or(sources[at].Infohash, source.Infohash)
+			sources[at] = source
+		}
+		known[source.SourceURL] = at
+		if source.Infohash != "" {
+			known[source.Infohash] = at
+		}
+	}
+
+	if len(sources) > download.MaxSources {
+		return nil, fault.Invalid("sources", "a download has at most %d sources", download.MaxSources)
+	}
+	return sources, nil
+}
+
+// candidates gives the sources that a job tries, without those that have failed before: only a person chooses them, as
+// the first one. A job with one source has no list.
+func (c *Downloads) candidates(
+	ctx context.Context, a DownloadAsk, sources []download.Source,
+) (list []download.JobSource, err error) {
+	if len(sources) == 1 {
+		return nil, nil
+	}
+	failed, err := c.Store.Downloads.FailedReleases(ctx, a.BookID, a.MediaType)
+	for i, source := range sources {
+		if i == 0 || !failedBefore(failed, source.SourceURL, source.Infohash) {
+			list = append(list, download.JobSource{Source: source, Place: len(list) + 1})
+		}
+	}
+
+	if len(list) == 1 {
+		return nil, err
+	}
+	return list, err
 }
 
 // countSearch counts a search of a user, or refuses it. Agents share the limit of their owner.
@@ -125,7 +218,7 @@ func (c *Downloads) countSearch(user account.User) error {
 }
 
 // SourcesFrom gives releases that were found as sources of a download.
-func SourcesFrom(found []torznab.Release) []download.Source {
+func SourcesFrom(found []Release) []download.Source {
 	sources := make([]download.Source, len(found))
 	for i, r := range found {
 		sources[i] = download.Source{

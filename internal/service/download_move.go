@@ -18,9 +18,10 @@ func (c *Downloads) Move(ctx context.Context, move lifecycle.DownloadMove) (down
 
 // Complete is the move of a download whose files have just been put into a folder of the library folder.
 func (c *Downloads) Complete(
-	ctx context.Context, jobID int64, folder string, files []download.LibraryFile,
+	ctx context.Context, job download.Download, folder string, files []download.LibraryFile,
 ) (download.Download, error) {
-	return c.change(ctx, lifecycle.DownloadMove{JobID: jobID, Action: lifecycle.DownloadActionComplete}, folder, files)
+	move := lifecycle.DownloadMove{JobID: job.ID, Action: lifecycle.DownloadActionComplete, Place: job.SourcePlace}
+	return c.change(ctx, move, folder, files)
 }
 
 func (c *Downloads) change(
@@ -53,7 +54,7 @@ func moveDownload(walk *download.DownloadWalk, move lifecycle.DownloadMove) erro
 	switch {
 	case walk.Terminal(),
 		move.Action == lifecycle.DownloadActionBegin && job.State == lifecycle.DownloadDownloading,
-		move.Action == lifecycle.DownloadActionComplete && job.RemovingAt != nil:
+		move.Action == lifecycle.DownloadActionComplete && (job.RemovingAt != nil || job.SourcePlace != max(move.Place, 1)):
 		return nil
 	case move.Action == lifecycle.DownloadActionComplete && job.State == lifecycle.DownloadQueued:
 		if err := walk.Take(download.DownloadStep{Action: lifecycle.DownloadActionBegin, Comment: string(move.Reason)}); err != nil {
@@ -86,7 +87,7 @@ func (c *Downloads) RetryImport(ctx context.Context, user account.User, jobID in
 	}
 
 	// When the workflow cannot be told now, the watcher tells it: the record's new version makes the torrent news.
-	again := lifecycle.Observation{JobID: jobID, State: lifecycle.ObservedComplete}
+	again := lifecycle.Observation{JobID: jobID, Place: job.SourcePlace, State: lifecycle.ObservedComplete}
 	err = temporalio.SignalRunning(ctx, c.Temporal, job.WorkflowID(), lifecycle.DownloadObservedSignal, again)
 	if err != nil {
 		c.Log.Warn("the workflow will learn later that an import is to be repeated", "download", jobID, "error", err)

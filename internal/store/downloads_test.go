@@ -157,7 +157,7 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	}
 
 	job := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
-	s.must(s.Downloads.SaveFile(ctx, job.ID, []byte("file"), "", ""))
+	s.must(s.Downloads.SaveFile(ctx, job.ID, 1, []byte("file"), "", ""))
 	job = s.move(job, lifecycle.DownloadCompleted)
 	book, err := s.Downloads.BookByID(ctx, s.book.ID)
 	want := download.MediaAsset{
@@ -275,7 +275,7 @@ func TestProgressInBatches(t *testing.T) {
 	first, second, over := s.download(s.ann), s.download(s.bob), s.download(s.user(3))
 	over = s.move(over, lifecycle.DownloadCanceled)
 	for _, job := range []download.Download{first, second, over} {
-		s.must(s.Downloads.MarkAdded(ctx, job.ID))
+		s.must(s.Downloads.MarkAdded(ctx, job.ID, 1))
 	}
 
 	if watched, err := s.Downloads.Watched(ctx, 0, 10); err != nil || len(watched) != 2 || watched[0].ID != first.ID || watched[0].WorkflowID() != first.WorkflowID() {
@@ -288,10 +288,10 @@ func TestProgressInBatches(t *testing.T) {
 	s.exec(`UPDATE download_jobs SET progress_at = now() - interval '30 hours'`)
 	eta := int64(7)
 	written, err := s.Downloads.SaveProgress(ctx, []download.Progress{
-		{ID: first.ID, ExternalJobID: "abc", InfohashV1: fmt.Sprintf("%040d", 1), ContentPath: "/x", Size: 10, Progress: 0.5, Speed: 3, ETA: &eta},
-		{ID: second.ID},
-		{ID: over.ID, Progress: 1},
-		{ID: 77},
+		{ID: first.ID, Place: 1, ExternalJobID: "abc", InfohashV1: fmt.Sprintf("%040d", 1), ContentPath: "/x", Size: 10, Progress: 0.5, Speed: 3, ETA: &eta},
+		{ID: second.ID, Place: 1},
+		{ID: over.ID, Place: 1, Progress: 1},
+		{ID: 77, Place: 1},
 	})
 	if err != nil || written != 2 {
 		t.Fatal(written, err)
@@ -301,7 +301,7 @@ func TestProgressInBatches(t *testing.T) {
 	if *got.ExternalJobID != "abc" || got.InfohashV1 == "" || got.ContentPath != "/x" || got.Size != 10 || got.Progress != 0.5 || got.Speed != 3 || *got.ETA != 7 || got.RowVersion != 1 {
 		t.Errorf("%+v", got)
 	}
-	if _, err := s.Downloads.SaveProgress(ctx, []download.Progress{{ID: first.ID, Progress: 0.5}}); err != nil {
+	if _, err := s.Downloads.SaveProgress(ctx, []download.Progress{{ID: first.ID, Place: 1, Progress: 0.5}}); err != nil {
 		t.Error(err)
 	}
 
@@ -316,7 +316,7 @@ func TestProgressInBatches(t *testing.T) {
 	}
 
 	// One that cannot be written stops the others, and the caller writes them one by one.
-	if _, err := s.Downloads.SaveProgress(ctx, []download.Progress{{ID: first.ID, Progress: 0.7}, {ID: second.ID, Progress: 7}}); err == nil || s.reload(first).Progress != 0.5 {
+	if _, err := s.Downloads.SaveProgress(ctx, []download.Progress{{ID: first.ID, Place: 1, Progress: 0.7}, {ID: second.ID, Place: 1, Progress: 7}}); err == nil || s.reload(first).Progress != 0.5 {
 		t.Error(err)
 	}
 
@@ -406,9 +406,9 @@ func TestHandoverInTheRecord(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	s.must(s.Downloads.Place(ctx, job.ID, "/a"))
-	s.must(s.Downloads.Place(ctx, job.ID, "/b"))
-	s.must(s.Downloads.MarkAdded(ctx, job.ID))
+	s.must(s.Downloads.Place(ctx, job.ID, 1, "/a"))
+	s.must(s.Downloads.Place(ctx, job.ID, 1, "/b"))
+	s.must(s.Downloads.MarkAdded(ctx, job.ID, 1))
 	if got := s.reload(job); got.LastError != "" || got.AddedAt == nil || got.SavePath != "/a" {
 		t.Errorf("%+v", got)
 	}

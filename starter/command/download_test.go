@@ -62,6 +62,11 @@ func TestDownloadCommands(t *testing.T) {
 		{line: "download 4 magnet:?a --send", body: `{"book_id":"4","media_type":"text","send":true,"source_url":"magnet:?a"}`},
 		{line: "download send 9", want: []string{"17", "1000 B", "w.epub"}, json: sendingJSON},
 		{line: "book send 4 audio", want: []string{"17", "w.epub"}, json: sendingJSON},
+		{
+			line: "download 4 magnet:?a&b magnet:?c https://example.org/d --source Shelf",
+			body: `{"book_id":"4","media_type":"text","source":"Shelf","source_url":"magnet:?a\u0026b",` +
+				`"sources":[{"source_url":"magnet:?a\u0026b"},{"source_url":"magnet:?c"},{"source_url":"https://example.org/d"}]}`,
+		},
 		{line: "download list", want: []string{"99 %", "1.2 MB/s, 5 min 55 s left", "missing_external_job"}, json: list(downloading, downloadIn("failed"))},
 		{line: "download list --in-status COMPLETED --book 4", want: []string{"completed"}},
 		{line: "download show 9", want: []string{"downloading", "c12fe1", "download/3/4/text", "cancel", "On Wheels (id 4)"}, json: downloading},

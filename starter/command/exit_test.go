@@ -103,7 +103,7 @@ func TestUsage(t *testing.T) {
 		"workspace members", "workspace remove 1",
 		"stats bogus", "stats tasks",
 		"book bogus", "book add", "book add a b", "book show", "book list x",
-		"download", "download 4", "download 4 x y", "download 4 x --bogus", "download show", "download cancel",
+		"download", "download 4", "download 4 x --find y", "download 4 x --bogus", "download show", "download cancel",
 		"download cancel 1 2", "download events", "download list x",
 		"tx bogus", "tx show", "tx show a b", "tx list a", "tx retry", "tx retry --yes", "tx retry a --given-up",
 		"tx retry --all --limit 0", "tx retry --all --since -1h", "tx resolve a", "tx resolve a maybe", "tx write-off",

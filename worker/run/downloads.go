@@ -72,7 +72,7 @@ func (p process) downloadActivities(jobs *service.Downloads) (*download.Activiti
 		Temporal: p.Temporal, Metrics: p.Metrics.Download(), Log: p.Log,
 		Settings: download.SyncSettings{
 			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: stalledAfter,
-			AlertAfter: downloadAlertAfter,
+			NextAfter: c.Download.NextAfter, AlertAfter: downloadAlertAfter,
 			Seeds: download.SeedRules{
 				Ratio: c.Library.SeedRatio, Time: time.Duration(c.Library.SeedDays) * 24 * time.Hour,
 			},

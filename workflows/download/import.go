@@ -15,7 +15,7 @@ import (
 // complete ends a job whose torrent is complete. Where there is a library folder, its files are put there before; when
 // they cannot be, the job waits for a person who repeats it: the watcher then reports the torrent once more.
 func (r *run) complete(life workflow.Context) error {
-	move := lifecycle.DownloadMove{JobID: r.id, Action: lifecycle.DownloadActionComplete}
+	move := lifecycle.DownloadMove{JobID: r.id, Action: lifecycle.DownloadActionComplete, Place: r.Place}
 	moved, err := record.Do(life, string(move.Action), downloads.MoveDownload, move)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (r *run) complete(life workflow.Context) error {
 }
 
 func (r *run) noteFailedImport(life workflow.Context, reason fault.Code) error {
-	note := activities.Note{JobID: r.id, Type: lifecycle.DownloadImportFailed, Reason: reason}
+	note := activities.Note{JobID: r.id, Type: lifecycle.DownloadImportFailed, Place: r.Place, Reason: reason}
 	record, err := record.Do(life, "note "+note.Type, downloads.NoteDownload, note)
 	if err != nil {
 		return err

@@ -28,6 +28,10 @@ func (r *run) observe(life workflow.Context, seen lifecycle.Observation) error {
 		}
 	}
 
+	if seen.Next && r.Left {
+		return r.leave(life, lifecycle.DownloadSwitch{Outcome: fault.Stalled})
+	}
+
 	switch seen.State {
 	case lifecycle.ObservedAbsent:
 		return r.lose(life, seen.Restarted)
@@ -38,7 +42,7 @@ func (r *run) observe(life workflow.Context, seen lifecycle.Observation) error {
 	case lifecycle.ObservedBroken:
 		return r.repair(life, seen.Resumed)
 	case lifecycle.ObservedLost:
-		return r.move(life, lifecycle.DownloadActionFail, fault.ProviderError)
+		return r.fail(life, fault.ProviderError)
 	default:
 		return nil
 	}
@@ -107,7 +111,7 @@ func (r *run) decideGrace(life workflow.Context) error {
 		r.startGrace(life, time.Second)
 		return nil
 	default:
-		return r.move(life, lifecycle.DownloadActionFail, fault.MissingExternalJob)
+		return r.fail(life, fault.MissingExternalJob)
 	}
 }
 
@@ -115,7 +119,7 @@ func (r *run) decideGrace(life workflow.Context) error {
 func (r *run) repair(life workflow.Context, again bool) error {
 	switch {
 	case r.Resumed && again:
-		return r.move(life, lifecycle.DownloadActionFail, fault.ProviderError)
+		return r.fail(life, fault.ProviderError)
 	case r.Resumed:
 		return nil // the first error, reported twice
 	}
@@ -144,7 +148,7 @@ func (r *run) stall(life workflow.Context, stalled bool) error {
 
 // note writes an event that changes no state.
 func (r *run) note(ctx workflow.Context, note string) error {
-	record, err := record.Do(ctx, "note "+note, downloads.NoteDownload, activities.Note{JobID: r.id, Type: note})
+	record, err := record.Do(ctx, "note "+note, downloads.NoteDownload, activities.Note{JobID: r.id, Type: note, Place: r.Place})
 	if err != nil {
 		return err
 	}
@@ -158,9 +162,8 @@ func (r *run) move(ctx workflow.Context, action lifecycle.DownloadAction, reason
 		return nil
 	}
 
-	record, err := record.Do(
-		ctx, string(action), downloads.MoveDownload, lifecycle.DownloadMove{JobID: r.id, Action: action, Reason: reason},
-	)
+	move := lifecycle.DownloadMove{JobID: r.id, Action: action, Reason: reason, Place: r.Place}
+	record, err := record.Do(ctx, string(action), downloads.MoveDownload, move)
 	if err != nil {
 		return err
 	}
@@ -169,8 +172,11 @@ func (r *run) move(ctx workflow.Context, action lifecycle.DownloadAction, reason
 	return nil
 }
 
-// enter takes over the record's status, and shows a new one to operators.
+// enter takes over the record's status and source, and shows a new one to operators.
 func (r *run) enter(ctx workflow.Context, record lifecycle.DownloadRecord) {
+	if r.Left = record.Left; record.Place != r.Place {
+		r.takeSource(ctx, record)
+	}
 	if record.Removing && r.canceled == "" { // as after a reset
 		r.canceled = fault.CancelledByUser
 	}
@@ -240,7 +246,7 @@ func (r *run) library() string {
 // describe updates the current details in the Web UI.
 func (r *run) describe(ctx workflow.Context) {
 	record.ShowDetails(ctx, lifecycle.DownloadTitle(r.id, workflow.GetInfo(ctx).WorkflowExecution.ID),
-		fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339)),
+		fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339)), r.sourceShown(),
 		record.WaitsFor(r.waitsFor()), record.EndsAt(r.GraceEnds))
 }
 

@@ -45,6 +45,9 @@ type Carried struct {
 	FromFile  bool                    `json:"from_file,omitempty"` // not from a magnet link
 
 	ImportFailed bool `json:"import_failed,omitempty"` // a person has to repeat it
+	Place        int  `json:"place,omitempty"`         // of the source that is tried
+	Sources      int  `json:"sources,omitempty"`       // how many there are, where there are several
+	Left         bool `json:"left,omitempty"`          // another source can be tried
 }
 
 // run is what the workflow knows of its job.
@@ -60,8 +63,10 @@ type run struct {
 
 	importing bool // its files are being put into the library folder
 
-	cancels, observations workflow.ReceiveChannel
-	stop                  workflow.CancelFunc // ends what waits for qBittorrent
+	cancels, observations, earlier workflow.ReceiveChannel
+
+	stop   workflow.CancelFunc // ends what waits for qBittorrent
+	handed bool                // the current source was handed to qBittorrent, or cannot be
 }
 
 // Run drives one job to its end. It completes when the book has the downloaded medium, is cancelled when a person
@@ -74,6 +79,7 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (lif
 		stop:         stop,
 		cancels:      workflow.GetSignalChannel(ctx, lifecycle.CancelSignal),
 		observations: workflow.GetSignalChannel(ctx, lifecycle.DownloadObservedSignal),
+		earlier:      workflow.GetSignalChannel(ctx, lifecycle.DownloadEarlierSignal),
 	}
 	err := record.Answer(ctx, r.view)
 	if err != nil {
@@ -82,12 +88,15 @@ func (w *Workflow) Run(ctx workflow.Context, jobID int64, carried *Carried) (lif
 
 	if carried == nil {
 		r.describe(ctx)
-		err = r.enqueue(life)
 	} else {
 		r.goOn(life, *carried)
 	}
 
 	for err == nil && !lifecycle.Download.Terminal(r.Status) && !r.stopping(ctx) {
+		if !r.handed && r.earlier.Len() == 0 {
+			err = r.enqueue(life)
+			continue
+		}
 		if r.mayContinue(ctx) {
 			return lifecycle.DownloadRecord{}, workflow.NewContinueAsNewError(ctx, lifecycle.DownloadType, jobID, &r.Carried)
 		}
@@ -132,12 +141,21 @@ func (r *run) do(life workflow.Context, activity workflow.Future, result any) er
 	return activity.Get(life, result)
 }
 
-// enqueue adds the torrent to qBittorrent, or fails the job.
+// enqueue adds the torrent of the current source to qBittorrent, or fails. The completion of an earlier source ends it.
 func (r *run) enqueue(life workflow.Context) error {
+	r.handed = true
+	handing, end := workflow.WithCancel(life)
+	defer end()
+	workflow.Go(handing, func(ctx workflow.Context) {
+		if workflow.Await(ctx, func() bool { return r.earlier.Len() > 0 }) == nil {
+			end()
+		}
+	})
+
 	var record lifecycle.DownloadRecord
-	err := r.fetch(life)
-	if err == nil && !r.stopping(life) {
-		record, err = r.add(life)
+	err := r.fetch(handing)
+	if err == nil && !r.stopping(handing) {
+		record, err = r.add(handing)
 	}
 
 	switch {
@@ -147,11 +165,14 @@ func (r *run) enqueue(life workflow.Context) error {
 	case err == nil && record.CancelRequested:
 		r.canceled = fault.CancelledByUser
 		return nil
-	case err == nil || r.stopping(life):
+	case r.stopping(handing):
+		r.handed = false
+		return nil
+	case err == nil:
 		return nil
 	}
 
-	return r.move(life, lifecycle.DownloadActionFail, notBegun(typeOf(err)))
+	return r.fail(life, notBegun(typeOf(err)))
 }
 
 // notBegun is the reason why a job does not begin, by the code of the last failure.
@@ -178,11 +199,14 @@ func typeOf(err error) fault.Code {
 // one of the attempts, so that no file is fetched for ever.
 func (r *run) fetch(life workflow.Context) error {
 	record, err := record.Do(life, "read the job", downloads.LoadDownload, r.id)
-	if err != nil || !record.NeedsFile {
+	if err == nil {
+		r.Place, r.Sources, r.Left = record.Place, record.Sources, record.Left
+		r.describe(life)
+	}
+	if r.FromFile = record.NeedsFile; err != nil || !record.NeedsFile {
 		return err
 	}
 
-	r.FromFile = true
 	fetching := workflow.WithActivityOptions(life, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.TorrentQueue,
 		StartToCloseTimeout: 3 * time.Minute,
@@ -250,7 +274,7 @@ func (r *run) adding(life workflow.Context) workflow.Context {
 
 // goOn continues the previous run.
 func (r *run) goOn(life workflow.Context, carried Carried) {
-	r.Carried, r.canceled = carried, carried.Canceled
+	r.Carried, r.canceled, r.handed = carried, carried.Canceled, true
 	if r.GraceEnds != nil {
 		r.startGrace(life, r.GraceEnds.Sub(workflow.Now(life)))
 	}
@@ -260,8 +284,8 @@ func (r *run) goOn(life workflow.Context, carried Carried) {
 // step waits for the next cancel, observation or timer, and reacts to it.
 func (r *run) step(life workflow.Context) error {
 	err := workflow.Await(life, func() bool {
-		return r.cancels.Len() > 0 || r.observations.Len() > 0 || r.grace != nil && r.grace.IsReady() ||
-			r.mayContinue(life)
+		return r.cancels.Len() > 0 || r.observations.Len() > 0 || r.earlier.Len() > 0 ||
+			r.grace != nil && r.grace.IsReady() || r.mayContinue(life)
 	})
 
 	r.takeCancels()
@@ -270,9 +294,15 @@ func (r *run) step(life workflow.Context) error {
 		return nil
 	case err != nil:
 		return err
+	case r.earlier.Len() > 0:
+		var seen lifecycle.Observation
+		if r.earlier.ReceiveAsync(&seen); seen.JobID == r.id && seen.Place != r.Place {
+			return r.leave(life, lifecycle.DownloadSwitch{To: seen.Place})
+		}
+		return nil
 	case r.observations.Len() > 0:
 		var seen lifecycle.Observation
-		if r.observations.ReceiveAsync(&seen); seen.JobID == r.id {
+		if r.observations.ReceiveAsync(&seen); seen.JobID == r.id && seen.Place == r.Place {
 			return r.observe(life, seen)
 		}
 		return nil
@@ -286,7 +316,7 @@ func (r *run) step(life workflow.Context) error {
 // mayContinue says whether this run should hand over to the next: its history is long and nothing is in flight.
 func (r *run) mayContinue(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && r.cancels.Len() == 0 && r.observations.Len() == 0 &&
-		!r.stopping(ctx)
+		r.earlier.Len() == 0 && !r.stopping(ctx)
 }
 
 // stopping says whether the job is to end, because a person, an operator or the program wants it.
@@ -305,12 +335,12 @@ func (r *run) remove(ctx workflow.Context) error {
 
 	for !removal.IsReady() {
 		err := workflow.Await(ctx, func() bool {
-			return removal.IsReady() || r.cancels.Len() > 0 || r.observations.Len() > 0
+			return removal.IsReady() || r.cancels.Len() > 0 || r.observations.Len() > 0 || r.earlier.Len() > 0
 		})
 		if err != nil {
 			return err
 		}
-		record.Drain(r.cancels, r.observations) // while the torrent is being removed they change nothing
+		record.Drain(r.cancels, r.observations, r.earlier) // while the torrent is being removed they change nothing
 		if !removal.IsReady() && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			r.Carried.Canceled = r.canceled
 			return workflow.NewContinueAsNewError(ctx, lifecycle.DownloadType, r.id, &r.Carried)

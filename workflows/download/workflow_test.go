@@ -85,6 +85,10 @@ func newPlay(t *testing.T) *play {
 		err := p.remove(p.did("remove", ""))
 		return p.record, err
 	}).Maybe()
+	p.OnActivity(downloads.NextSource, mock.Anything, mock.Anything).Return(func(_ context.Context, by lifecycle.DownloadSwitch) (lifecycle.DownloadRecord, error) {
+		p.next(by)
+		return p.record, nil
+	}).Maybe()
 	p.OnActivity(downloads.ResumeTorrent, mock.Anything, jobID).Return(func(context.Context, int64) error {
 		return p.resume(p.did("resume", ""))
 	}).Maybe()
@@ -112,7 +116,9 @@ func newPlay(t *testing.T) *play {
 		case lifecycle.DownloadActionBegin:
 			p.record.Status = lifecycle.DownloadDownloading
 		case lifecycle.DownloadActionComplete:
-			p.record.Status, p.record.ToSend = lifecycle.DownloadCompleted, p.send != nil
+			if m.Place == p.record.Place {
+				p.record.Status, p.record.ToSend = lifecycle.DownloadCompleted, p.send != nil
+			}
 		case lifecycle.DownloadActionCancel:
 			p.record.Status = lifecycle.DownloadCanceled
 		default:

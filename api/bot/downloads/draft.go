@@ -195,7 +195,7 @@ func (h *handlers) start(ctx context.Context, r *chat.Request, d draft) error {
 		return err
 	}
 
-	if !created && job.SourceURL != d.Link {
+	if !created && !job.AsksFor(d.Link) {
 		r.Note = r.Say(words.OtherLink, job.ID)
 		return h.showBook(ctx, r, draft{Book: d.Book}, "⚠️ "+r.Note)
 	}
@@ -216,7 +216,7 @@ func (h *handlers) retryDownload(ctx context.Context, r *chat.Request, args chat
 	}
 
 	again, created, err := h.begin(ctx, r, service.DownloadAsk{
-		BookID: job.BookID, MediaType: job.MediaType, Source: job.Source, SourceURL: job.SourceURL,
+		BookID: job.BookID, MediaType: job.MediaType, Source: job.Source, SourceURL: job.SourceURL, Sources: job.Left(),
 		Send: job.Send && h.downloads.Library,
 		Key:  "bot/again/" + strconv.FormatInt(job.ID, 10),
 	})

@@ -56,7 +56,7 @@ func (h *handlers) findMedium(ctx context.Context, r *chat.Request, args chat.Ar
 // search searches for releases by a draft's words, and lists them. The conversation keeps the list: a button holds only
 // the place in it.
 func (h *handlers) search(ctx context.Context, r *chat.Request, d draft) (err error) {
-	var found torznab.Found
+	var found service.Found
 	d.Words = shortened(d.Words)
 	place := chat.PlaceOf(ctx)
 	place.Yield(func() {
@@ -69,7 +69,7 @@ func (h *handlers) search(ctx context.Context, r *chat.Request, d draft) (err er
 			case <-searching.Done():
 			}
 		}()
-		found, err = h.downloads.Search(searching, r.User, d.Words, d.Medium)
+		found, err = h.downloads.Search(searching, r.User, d.Words, d.Medium, d.Book)
 	})
 	switch fault.CodeOf(err) {
 	case "":
@@ -94,7 +94,7 @@ func shortened(said string) string {
 	return strings.TrimSpace(string(runes[:min(len(runes), torznab.MaxWords)]))
 }
 
-func releasesView(language string, d draft, found torznab.Found) chat.View {
+func releasesView(language string, d draft, found service.Found) chat.View {
 	heading := chat.TextResults.In(language, chat.ShortHTML(d.Words, titleLength)) + " · " + words.MediaNames[d.Medium].In(language)
 	lines := []string{heading}
 	var rows []chat.Row
@@ -123,7 +123,7 @@ func releasesView(language string, d draft, found torznab.Found) chat.View {
 }
 
 // releaseFacts are what people choose a release by.
-func releaseFacts(language string, r torznab.Release) string {
+func releaseFacts(language string, r service.Release) string {
 	var facts []string
 	if r.Size > 0 {
 		facts = append(facts, words.Size(language, r.Size))
@@ -133,6 +133,9 @@ func releaseFacts(language string, r torznab.Release) string {
 	}
 	if !r.Published.IsZero() {
 		facts = append(facts, textReleaseAge.In(language, max(0, int(time.Since(r.Published).Hours()/24))))
+	}
+	if r.FailedBefore {
+		facts = append(facts, words.FailedBefore.In(language))
 	}
 	return strings.Join(append(facts, r.Indexer), " · ")
 }

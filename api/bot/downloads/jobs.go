@@ -88,6 +88,9 @@ func progress(language string, job download.Download) (lines []string) {
 	if job.Send {
 		lines = append(lines, textWillBeSent.In(language))
 	}
+	if len(job.Sources) > 0 {
+		lines = append(lines, words.SourceOf.In(language, job.SourcePlace, len(job.Sources)))
+	}
 	switch {
 	case job.CancelRequestedAt != nil:
 		lines = append(lines, chat.TextCancelling.In(language))

@@ -31,6 +31,8 @@ type brief struct {
 	MediaType      medium                     `json:"media_type"`
 	Progress       float64                    `json:"progress" jsonschema:"0 to 1"`
 	FailureReason  string                     `json:"failure_reason,omitempty"`
+	SourcePlace    int                        `json:"source_place,omitempty" jsonschema:"of several sources"`
+	Sources        int                        `json:"sources,omitempty"`
 	AllowedActions []lifecycle.DownloadAction `json:"allowed_actions"`
 	Others         origin                     `json:"written_by_others"`
 }
@@ -41,11 +43,15 @@ type origin struct {
 }
 
 func briefOf(d shape.Download) brief {
-	return brief{
+	shown := brief{
 		ID: tool.ID(d.ID), Status: d.Status, BookID: tool.ID(d.BookID), MediaType: medium(d.MediaType), Progress: d.Progress,
 		FailureReason: shape.Value(d.FailureReason), AllowedActions: d.AllowedActions,
 		Others: origin{tool.Text(d.BookTitle), tool.Text(d.Source)},
 	}
+	if len(d.Sources) > 0 {
+		shown.SourcePlace, shown.Sources = d.SourcePlace, len(d.Sources)
+	}
+	return shown
 }
 
 func standing(ctx context.Context, c *tool.Call) ([]brief, error) {

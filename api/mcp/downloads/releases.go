@@ -13,6 +13,8 @@ import (
 type releaseSearch struct {
 	Words     string `json:"words" jsonschema:"of title and author"`
 	MediaType medium `json:"media_type"`
+
+	BookID tool.ID `json:"book_id,omitempty"`
 }
 
 type releaseList struct {
@@ -23,6 +25,7 @@ type releaseList struct {
 type release struct {
 	Size    int64       `json:"size" jsonschema:"bytes; 0: unknown"`
 	Seeders *int        `json:"seeders,omitempty"`
+	Failed  bool        `json:"failed_before,omitempty"`
 	Others  releaseText `json:"written_by_others"`
 }
 
@@ -34,7 +37,8 @@ type releaseText struct {
 
 func releaseOf(r shape.Release) release {
 	return release{
-		Size: r.Size, Seeders: r.Seeders, Others: releaseText{tool.Text(r.Title), tool.Text(r.Indexer), tool.Text(r.SourceURL)},
+		Size: r.Size, Seeders: r.Seeders, Failed: r.FailedBefore,
+		Others: releaseText{tool.Text(r.Title), tool.Text(r.Indexer), tool.Text(r.SourceURL)},
 	}
 }
 
@@ -44,6 +48,9 @@ func findReleases() tool.Tool {
 		Description: "Searches the indexers for releases of a book. The source_url of one is for download.",
 	}, func(ctx context.Context, c *tool.Call, in releaseSearch) (answer tool.Answer[releaseList], err error) {
 		query := url.Values{"q": {in.Words}, "media_type": {string(in.MediaType)}}
+		if in.BookID != "" {
+			query.Set("book_id", string(in.BookID))
+		}
 		found, err := tool.Get[shape.Releases](ctx, c, "/v1/releases", query)
 		value := releaseList{Releases: shape.List(found.Items[:min(len(found.Items), mostReleases)], releaseOf)}
 		for _, f := range found.Failed {

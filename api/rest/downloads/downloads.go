@@ -24,7 +24,7 @@ type createDownloadInput struct {
 		Source    string         `json:"source,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Public Domain Torrents" doc:"Where the link was found; magnet or torrent when left out"`
 		SourceURL string         `json:"source_url" minLength:"1" maxLength:"8192" example:"magnet:?xt=urn:btih:…" doc:"A magnet link, or the http(s) address of a .torrent file"`
 		Send      bool           `json:"send,omitempty" doc:"Send the files to your Telegram chat when they are in the library; also when the download was active already"`
-		Sources   []shape.Source `json:"sources,omitempty" maxItems:"10" doc:"The sources that are tried, each when the one before fails or stands still; the first one is source_url"`
+		Sources   []shape.Source `json:"sources,omitempty" maxItems:"10" doc:"Further sources, each tried when the one before fails or stands still; at most 10 with that of source_url, which may be among them. The same link or infohash counts once, and those that have failed before for the book are left out"`
 	} `nameHint:"DownloadRequest"`
 }
 
@@ -222,6 +222,12 @@ func contentOf(d download.Download) *string {
 	return &d.ContentPath
 }
 
+func sourceOf(s download.JobSource) shape.DownloadSource {
+	return shape.DownloadSource{
+		Place: s.Place, Title: s.Title, Indexer: s.Indexer, Size: s.Size, Infohash: s.Infohash, Outcome: shape.Optional(s.Outcome),
+	}
+}
+
 // downloadFor shows downloads to a user.
 func (h *handlers) downloadFor(user account.User) func(download.Download) shape.Download {
 	return func(d download.Download) shape.Download {
@@ -229,6 +235,7 @@ func (h *handlers) downloadFor(user account.User) func(download.Download) shape.
 			ID: shape.ID(d.ID), UserID: shape.ID(d.UserID), BookID: shape.ID(d.BookID), BookTitle: d.BookTitle,
 			MediaType: d.MediaType,
 			Status:    d.State, Source: d.Source, SourceURL: d.SourceURL, ExternalJobID: d.ExternalJobID,
+			SourcePlace: d.SourcePlace, Sources: shape.List(d.Sources, sourceOf),
 			ContentPath: contentOf(d),
 			Progress:    d.Progress, Size: d.Size, Speed: d.Speed, ETASeconds: d.ETA,
 			FailureReason: d.FailureReason, LastError: shape.Optional(d.LastError), Attention: shape.Optional(d.Attention),

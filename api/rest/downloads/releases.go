@@ -6,6 +6,7 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
+	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/torznab"
@@ -14,6 +15,7 @@ import (
 type searchInput struct {
 	Q         string `query:"q" required:"true" minLength:"1" maxLength:"200" example:"a treatise on wheels" doc:"Words of the title, the author's name, or both"`
 	MediaType string `query:"media_type" required:"true" enum:"text,audio" example:"text" doc:"text: e-books; audio: audiobooks"`
+	BookID    string `query:"book_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a book" doc:"The book that they are for: releases that have failed before for it are marked, and come last"`
 }
 
 // registerReleases adds the search for releases.
@@ -30,7 +32,11 @@ func (h *handlers) registerReleases() {
 }
 
 func (h *handlers) findReleases(ctx context.Context, in *searchInput) (none shape.Releases, err error) {
-	found, err := h.downloads.Search(ctx, server.Caller(ctx), in.Q, in.MediaType)
+	book, err := server.OptionalID(in.BookID, "book_id")
+	if err != nil {
+		return none, err
+	}
+	found, err := h.downloads.Search(ctx, server.Caller(ctx), in.Q, in.MediaType, book)
 	if err != nil {
 		return none, err
 	}
@@ -42,10 +48,10 @@ func (h *handlers) findReleases(ctx context.Context, in *searchInput) (none shap
 	}, nil
 }
 
-func releaseOf(r torznab.Release) shape.Release {
+func releaseOf(r service.Release) shape.Release {
 	shown := shape.Release{
 		Title: r.Title, Indexer: r.Indexer, SourceURL: r.SourceURL, Size: r.Size, Seeders: r.Seeders, Peers: r.Peers,
-		Infohash: r.Infohash,
+		Infohash: r.Infohash, FailedBefore: r.FailedBefore,
 	}
 	if !r.Published.IsZero() {
 		shown.PublishedAt = &r.Published

@@ -113,6 +113,9 @@ func notes(language string, d shape.Download) (said []string) {
 		add(words.WaitsForPeers)
 	}
 
+	if len(d.Sources) > 0 {
+		said = append(said, words.SourceOf.In(language, d.SourcePlace, len(d.Sources)))
+	}
 	switch {
 	case d.CancelRequested:
 	case d.FirstNotFoundAt != nil:
@@ -175,7 +178,7 @@ func ask(r *site.Request, book, mediaType, link string, send bool) (next string,
 
 // after is the page of a download that was asked for with a link.
 func after(made shape.Download, link string) string {
-	if made.SourceURL != link {
+	if !made.AsksFor(link) {
 		return "/downloads/" + made.ID + "?note=" + otherLink
 	}
 	return "/downloads/" + made.ID

@@ -43,7 +43,8 @@ func showReleases(r *site.Request) (site.View, error) {
 		MediaTypes: download.MediaTypes,
 	}
 	query := url.Values{"q": {view.Words}, "media_type": {view.MediaType}}
-	found, err := site.GetBy[shape.Releases](r, "/v1/releases", query)
+	asked := url.Values{"q": {view.Words}, "media_type": {view.MediaType}, "book_id": {book.ID}}
+	found, err := site.GetBy[shape.Releases](r, "/v1/releases", asked)
 	if refusal, refused := errors.AsType[*client.Refusal](err); refused && refusal.Code == fault.ProviderUnavailable {
 		view.Off, err = true, nil
 	}

@@ -37,6 +37,9 @@ var texts = words.Catalog{
 	"release-hint":      {"If the download stops or fails, the following ones in the list are tried.", "Если загрузка встанет или не удастся, будут испробованы следующие из списка."},
 	"link":              {"Magnet link, or the address of a .torrent file", "Magnet-ссылка или адрес торрент-файла"},
 	"link-given":        {"Link", "Ссылка"},
+	"sources":           {"Sources, in this order", "Источники по порядку"},
+	"current-source":    {"this one now", "сейчас этот"},
+	"failed-before":     {"failed before", "уже не вышло"},
 	"workload-download": {"Downloads", "Загрузки"},
 	"downloads":         {"Downloads", "Загрузки"},
 	"no-downloads":      {"No downloads yet. Choose a book.", "Загрузок пока нет. Выберите книгу."},
@@ -83,4 +86,6 @@ var eventNames = map[string]words.Text{
 	lifecycle.DownloadImportRetried: {"put into the library again", "снова помещается в библиотеку"},
 	lifecycle.DownloadRecovered:     {"there is progress again", "снова загружается"},
 	lifecycle.DownloadNotSent:       {"not sent to the chat", "не отправлена в чат"},
+	lifecycle.DownloadNextSource:    {"the next source is tried", "пробуется следующий источник"},
+	lifecycle.DownloadEarlierSource: {"an earlier source is complete", "загружен один из прежних источников"},
 }

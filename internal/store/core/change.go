@@ -98,8 +98,11 @@ func (w *Walk[R, S, A, F]) Follow(rule lifecycle.Rule[S, A, F], step Step[S, A])
 }
 
 // Note records an event that does not change the state.
-func (w *Walk[R, S, A, F]) Note(event string) {
-	w.events = append(w.events, Event{Type: event, From: string(w.state), To: string(w.state)})
+func (w *Walk[R, S, A, F]) Note(event string) { w.NoteWhy(event, "") }
+
+// NoteWhy is Note with a comment.
+func (w *Walk[R, S, A, F]) NoteWhy(event, comment string) {
+	w.events = append(w.events, Event{Type: event, From: string(w.state), To: string(w.state), Comment: comment})
 }
 
 // Terminal reports whether the row has ended.

@@ -69,6 +69,8 @@ func forgetDownloads(batch *pgx.Batch, user, by int64) {
 	)
 	batch.Queue(`UPDATE media_assets m SET owner_id = NULL, source_url = $2 FROM download_jobs d
 		WHERE d.user_id = $1 AND m.book_id = d.book_id AND m.media_type = d.media_type AND m.owner_id = $1`, user, core.RemovedText)
+	batch.Queue(`UPDATE download_sources s SET source_url = $2, title = '' FROM download_jobs d WHERE d.user_id = $1 AND s.job_id = d.id`,
+		user, core.RemovedText)
 	batch.Queue(`UPDATE download_jobs SET source_url = $3,
 		cancel_requested_by = CASE WHEN cancel_requested_at IS NULL AND status IN `+liveDownloads+` THEN $2 ELSE cancel_requested_by END,
 		cancel_requested_at = CASE WHEN status IN `+liveDownloads+` THEN coalesce(cancel_requested_at, now()) ELSE cancel_requested_at END

@@ -18,21 +18,23 @@ func (s *Store) File(ctx context.Context, id int64) (file []byte, err error) {
 	return file, err
 }
 
-// SaveFile keeps the .torrent file of an active job, and the infohashes in it.
-func (s *Store) SaveFile(ctx context.Context, id int64, file []byte, v1, v2 string) error {
+// SaveFile keeps the .torrent file of an active job, and the infohashes in it. As with the other writes about a
+// source, a late one of a source that was left changes nothing.
+func (s *Store) SaveFile(ctx context.Context, id int64, place int, file []byte, v1, v2 string) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET torrent = $2, infohash_v1 = $3, infohash_v2 = $4, updated_at_utc = now()
-		WHERE id = $1 AND status IN `+liveDownloads, id, file, v1, v2)
+		WHERE id = $1 AND source_place = $5 AND status IN `+liveDownloads, id, file, v1, v2, place)
 }
 
-// Place records where a job's files go, once.
-func (s *Store) Place(ctx context.Context, id int64, savePath string) error {
-	return s.db.Do(ctx, `UPDATE download_jobs SET save_path = $2 WHERE id = $1 AND save_path = ''`, id, savePath)
+// Place records where the files of a job's source go, once.
+func (s *Store) Place(ctx context.Context, id int64, place int, savePath string) error {
+	return s.db.Do(ctx, `UPDATE download_jobs SET save_path = $2 WHERE id = $1 AND source_place = $3 AND save_path = ''`,
+		id, savePath, place)
 }
 
-// MarkAdded records that qBittorrent has taken an active job's torrent.
-func (s *Store) MarkAdded(ctx context.Context, id int64) error {
+// MarkAdded records that qBittorrent has taken the torrent of an active job's source.
+func (s *Store) MarkAdded(ctx context.Context, id int64, place int) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET added_at = now(), progress_at = now(), last_error = '',
-		updated_at_utc = now() WHERE id = $1 AND status IN `+liveDownloads, id)
+		updated_at_utc = now() WHERE id = $1 AND source_place = $2 AND status IN `+liveDownloads, id, place)
 }
 
 // NoteTrouble records why a job could not be handed over now.

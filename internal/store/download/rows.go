@@ -2,6 +2,7 @@ package download
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -33,6 +34,11 @@ type Download struct {
 	FailureReason   *string                 `db:"failure_reason"`
 	LastError       string                  `db:"last_error"` // a fault code: why it failed or has to wait, in more detail
 	RowVersion      int64                   `db:"row_version"`
+
+	SourcePlace int         `db:"source_place"` // of the source that is tried now: the fields about a torrent are this one's
+	SourcesLeft int         `db:"sources_left"` // that can still be tried
+	Sources     []JobSource `db:"sources"`      // empty where there is only one
+	left        int         // the place of the source that a change leaves; 0: none
 
 	InfohashV1  string  `db:"infohash_v1"` // lower-case hex; empty: unknown
 	InfohashV2  string  `db:"infohash_v2"`
@@ -81,12 +87,6 @@ func (d Download) ToSend() bool {
 	return d.Send && d.SentAt == nil && d.State == lifecycle.DownloadCompleted
 }
 
-// Tag is the job's tag on its torrent in qBittorrent: the one key that lasts.
-func (d Download) Tag() string { return DownloadTagPrefix + strconv.FormatInt(d.ID, 10) }
-
-// DownloadTagPrefix is the prefix of all tags.
-const DownloadTagPrefix = "job-"
-
 // Facts are the inputs of the table's guards.
 func (d Download) Facts() lifecycle.DownloadFacts {
 	return lifecycle.DownloadFacts{
@@ -95,12 +95,12 @@ func (d Download) Facts() lifecycle.DownloadFacts {
 	}
 }
 
-const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, source_url, external_job_id, created_at_utc,
-	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, infohash_v1, infohash_v2,
-	save_path, content_path, size, progress, speed, eta_seconds, added_at, resumed_at, progress_at, attention, imported,
+const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, d.source_url, external_job_id, created_at_utc,
+	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, d.infohash_v1, d.infohash_v2,
+	save_path, content_path, d.size, progress, speed, eta_seconds, added_at, resumed_at, progress_at, attention, imported,
 	cancel_requested_at, cancel_requested_by, removing_at, cancel_error, keep_files, send, sent_at,
 	(SELECT count(*) FROM library_files f WHERE f.book_id = d.book_id AND f.media_type = d.media_type) AS files,
-	coalesce(request_key, '') AS request_key, workflow_started_at,
+	coalesce(request_key, '') AS request_key, workflow_started_at, source_place, sources_left, ` + sourcesColumn + `,
 	u.status AS user_status, coalesce(b.title, '') AS book_title, now() AS now
 	FROM download_jobs d JOIN users u ON u.id = d.user_id LEFT JOIN books b ON b.id = d.book_id `
 
@@ -113,6 +113,11 @@ func (s *Store) Create(
 	ctx context.Context, d Download, first core.Event,
 ) (job Download, created bool, err error) {
 	if err := core.Compare(lifecycle.Download, lifecycle.DownloadState(first.To), first); err != nil {
+		return Download{}, false, err
+	}
+
+	sources, err := json.Marshal(append([]JobSource{}, d.Sources...))
+	if err != nil {
 		return Download{}, false, err
 	}
 
@@ -130,9 +135,14 @@ func (s *Store) Create(
 		batch.Queue(`WITH quota AS (
 				SELECT `+active.Room(1, 1, 1)+` AS room
 			), job AS (
-				INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, infohash_v1, infohash_v2, status, request_key, send)
-				SELECT $1, b.id, $3, $4, $5, $6, $7, $8, nullif($11, ''), $12 FROM books b, quota WHERE b.id = $2 AND quota.room
+				INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, infohash_v1, infohash_v2, status, request_key, send, sources_left)
+				SELECT $1, b.id, $3, $4, $5, $6, $7, $8, nullif($11, ''), $13, greatest(jsonb_array_length($12::jsonb) - 1, 0) FROM books b, quota WHERE b.id = $2 AND quota.room
 				ON CONFLICT DO NOTHING RETURNING id, user_id
+			), sources AS (
+				INSERT INTO download_sources (job_id, place, source_url, title, indexer, size, infohash_v1, infohash_v2)
+				SELECT job.id, s.place, s.source_url, s.title, s.indexer, s.size, CASE length(s.infohash) WHEN 40 THEN s.infohash ELSE '' END,
+					CASE length(s.infohash) WHEN 64 THEN s.infohash ELSE '' END
+				FROM job, jsonb_to_recordset($12::jsonb) AS s (place int, source_url text, title text, indexer text, size bigint, infohash text)
 			), event AS (
 				INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state, actor_id)
 				SELECT $9, id::text, 1, user_id, $10, $8, user_id FROM job
@@ -140,7 +150,8 @@ func (s *Store) Create(
 				INSERT INTO boards (workload, entity_id, chat_id)
 				SELECT $9, job.id, telegram_id FROM job JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
 			) SELECT (SELECT id FROM job), room FROM quota`,
-			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, lifecycle.WorkloadDownload, first.Type, d.RequestKey, d.Send).
+			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, lifecycle.WorkloadDownload, first.Type, d.RequestKey,
+			sources, d.Send).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&made, &room) })
 
 		if err = s.db.SendBatch(ctx, batch).Close(); err != nil {
@@ -206,7 +217,8 @@ type (
 
 var downloads = &core.Workload[Download, lifecycle.DownloadState, lifecycle.DownloadAction, lifecycle.DownloadFacts]{
 	Name: lifecycle.WorkloadDownload, Table: lifecycle.Download, None: noDownload,
-	Lock: []string{downloadSelect + `WHERE d.id = $1 FOR UPDATE OF d`},
+	// Two statements: one that waits for the lock would read the sources as they were before.
+	Lock: []string{`SELECT FROM download_jobs WHERE id = $1 FOR UPDATE`, downloadSelect + `WHERE d.id = $1`},
 	Entity: func(d *Download) core.Entity[lifecycle.DownloadState] {
 		return core.Entity[lifecycle.DownloadState]{
 			ID: strconv.FormatInt(d.ID, 10), Owner: &d.UserID, State: &d.State, Version: &d.RowVersion,
@@ -265,6 +277,9 @@ func queueDownload(write *pgx.Batch, before lifecycle.DownloadState, job *Downlo
 		updated_at_utc = now(), imported = $14, torrent = CASE WHEN $13 THEN NULL ELSE torrent END WHERE id = $1`,
 		job.ID, job.State, job.CompletedAt, job.FirstNotFoundAt, job.FailureReason, job.LastError, job.RowVersion,
 		job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention, lifecycle.Download.Terminal(job.State), job.Imported)
+	if job.left != 0 {
+		queueLeave(write, job)
+	}
 }
 
 // noticeOfDownload notifies the owner of a job's end, of a stall, and of a failed import.

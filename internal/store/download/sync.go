@@ -32,6 +32,10 @@ type WatchedDownload struct {
 	Resumed       *time.Duration          `db:"resumed"` // since it was resumed; nil: never
 
 	CancelRequested bool `db:"cancel_requested"`
+
+	Place int  `db:"source_place"` // of the source that is tried now
+	Added bool `db:"added"`        // qBittorrent has taken its torrent
+	Left  bool `db:"left"`         // another source can be tried
 }
 
 // WorkflowID is the id of the workflow that drives the job.
@@ -39,20 +43,22 @@ func (d WatchedDownload) WorkflowID() string {
 	return Download{UserID: d.UserID, BookID: d.BookID, MediaType: d.MediaType}.WorkflowID()
 }
 
-// Watched lists active jobs that qBittorrent has and that are not being removed, with ids above after,
+// Watched lists active jobs of which qBittorrent has a torrent and that are not being removed, with ids above after,
 // ascending.
 func (s *Store) Watched(ctx context.Context, after int64, limit int) ([]WatchedDownload, error) {
 	return core.List[WatchedDownload](ctx, s.db, `SELECT id, user_id, book_id, media_type, status, row_version,
 		first_not_found_at_utc IS NOT NULL AS missing, attention = 'stalled' AS stalled, attention = 'import_failed' AS import_failed,
 		coalesce(external_job_id, '') AS external_job_id,
-		infohash_v1, infohash_v2, content_path, size, progress, speed, eta_seconds, now() - coalesce(progress_at, added_at) AS idle,
-		now() - resumed_at AS resumed, cancel_requested_at IS NOT NULL AS cancel_requested FROM download_jobs
-		WHERE status IN `+liveDownloads+` AND added_at IS NOT NULL AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`, after, limit)
+		infohash_v1, infohash_v2, content_path, size, progress, speed, eta_seconds, now() - coalesce(progress_at, added_at, now()) AS idle,
+		now() - resumed_at AS resumed, cancel_requested_at IS NOT NULL AS cancel_requested,
+		source_place, added_at IS NOT NULL AS added, sources_left > 0 AS "left" FROM download_jobs
+		WHERE status IN `+liveDownloads+` AND (added_at IS NOT NULL OR source_place > 1) AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`, after, limit)
 }
 
 // Progress is what the watcher has read of one job.
 type Progress struct {
 	ID            int64
+	Place         int    // of the source whose torrent was seen
 	ExternalJobID string // as with all texts: empty changes nothing
 	InfohashV1    string
 	InfohashV2    string
@@ -66,6 +72,7 @@ type Progress struct {
 // SaveProgress writes the progress of active jobs, in one statement, and returns how many rows it has written.
 func (s *Store) SaveProgress(ctx context.Context, seen []Progress) (int64, error) {
 	var ids, sizes, speeds []int64
+	var places []int
 	var externals, v1s, v2s, paths []string
 	var parts []float64
 	var etas []*int64
@@ -73,7 +80,7 @@ func (s *Store) SaveProgress(ctx context.Context, seen []Progress) (int64, error
 	for _, p := range seen {
 		ids, sizes, speeds, etas = append(ids, p.ID), append(sizes, p.Size), append(speeds, p.Speed), append(etas, p.ETA)
 		externals, v1s, v2s = append(externals, p.ExternalJobID), append(v1s, p.InfohashV1), append(v2s, p.InfohashV2)
-		paths, parts = append(paths, p.ContentPath), append(parts, p.Progress)
+		paths, parts, places = append(paths, p.ContentPath), append(parts, p.Progress), append(places, p.Place)
 	}
 
 	tag, err := s.db.Exec(ctx, `UPDATE download_jobs d SET
@@ -81,9 +88,10 @@ func (s *Store) SaveProgress(ctx context.Context, seen []Progress) (int64, error
 			infohash_v2 = coalesce(nullif(seen.v2, ''), infohash_v2), content_path = coalesce(nullif(seen.path, ''), content_path),
 			size = coalesce(nullif(seen.size, 0), d.size), progress = seen.progress, speed = seen.speed, eta_seconds = seen.eta,
 			progress_at = CASE WHEN d.progress <> seen.progress THEN now() ELSE progress_at END, updated_at_utc = now()
-		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::float8[], $8::bigint[], $9::bigint[])
-			AS seen (id, external, v1, v2, path, size, progress, speed, eta)
-		WHERE d.id = seen.id AND status IN `+liveDownloads, ids, externals, v1s, v2s, paths, sizes, parts, speeds, etas)
+		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::float8[], $8::bigint[], $9::bigint[], $10::int[])
+			AS seen (id, external, v1, v2, path, size, progress, speed, eta, place)
+		WHERE d.id = seen.id AND source_place = place AND status IN `+liveDownloads,
+		ids, externals, v1s, v2s, paths, sizes, parts, speeds, etas, places)
 
 	return tag.RowsAffected(), core.Unavailable(err)
 }
@@ -95,11 +103,12 @@ type EndedDownload struct {
 	Status    lifecycle.DownloadState `db:"status"`
 	KeepFiles bool                    `db:"keep_files"`
 	Imported  bool                    `db:"imported"`
+	Place     int                     `db:"source_place"` // of the source that has completed
 }
 
 // Ended returns those of the jobs that have ended.
 func (s *Store) Ended(ctx context.Context, ids []int64) ([]EndedDownload, error) {
-	return core.List[EndedDownload](ctx, s.db, `SELECT id, media_type, status, keep_files, imported FROM download_jobs WHERE id = ANY ($1)
+	return core.List[EndedDownload](ctx, s.db, `SELECT id, media_type, status, keep_files, imported, source_place FROM download_jobs WHERE id = ANY ($1)
 		AND status IN `+endedDownloads, ids)
 }
 

@@ -63,6 +63,10 @@ CREATE TABLE download_jobs (
     last_error             text        NOT NULL DEFAULT '',        -- a fault code: why it failed or has to wait, in more detail
     row_version            bigint      NOT NULL DEFAULT 1,
 
+    -- The source that is tried now, where there are several. The columns about a torrent are always this one's.
+    source_place           integer     NOT NULL DEFAULT 1 CHECK (source_place > 0),
+    sources_left           integer     NOT NULL DEFAULT 0 CHECK (sources_left >= 0),   -- not tried yet, or left for another that was complete
+
     -- The torrent.
     infohash_v1            text        NOT NULL DEFAULT '' CHECK (infohash_v1 ~ '^([0-9a-f]{40})?$'),
     infohash_v2            text        NOT NULL DEFAULT '' CHECK (infohash_v2 ~ '^([0-9a-f]{64})?$'),
@@ -109,6 +113,20 @@ CREATE INDEX download_jobs_live ON download_jobs (id) WHERE status IN ('queued',
 CREATE INDEX download_jobs_unstarted ON download_jobs (id) WHERE workflow_started_at IS NULL AND status IN ('queued', 'downloading');
 CREATE INDEX download_jobs_ended ON download_jobs (status, id) WHERE status IN ('completed', 'failed', 'canceled');
 CREATE INDEX download_jobs_ended_owner ON download_jobs (user_id, status, id) WHERE status IN ('completed', 'failed', 'canceled');
+
+-- The sources of a download that has more than one.
+CREATE TABLE download_sources (
+    job_id      bigint   NOT NULL REFERENCES download_jobs (id) ON DELETE CASCADE,
+    place       integer  NOT NULL CHECK (place > 0),
+    source_url  text     NOT NULL CHECK (source_url <> ''),
+    title       text     NOT NULL DEFAULT '',
+    indexer     text     NOT NULL DEFAULT '',               -- where the link was found
+    size        bigint   NOT NULL DEFAULT 0 CHECK (size >= 0), -- bytes, as the indexer has it
+    infohash_v1 text     NOT NULL DEFAULT '' CHECK (infohash_v1 ~ '^([0-9a-f]{40})?$'), -- as given, and as seen once it is left
+    infohash_v2 text     NOT NULL DEFAULT '' CHECK (infohash_v2 ~ '^([0-9a-f]{64})?$'),
+    outcome     text     NOT NULL DEFAULT '',               -- a fault code: why another is tried; empty: not tried, or being tried
+    PRIMARY KEY (job_id, place)
+);
 
 -- How the polls of qBittorrent go: one row.
 CREATE TABLE download_sync (

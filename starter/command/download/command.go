@@ -22,13 +22,14 @@ import (
 func New() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "download BOOK [LINK]",
+		Use:   "download BOOK [LINK…]",
 		Short: "Download a torrent for a book of the library, and manage downloads",
 		Long: `Download a torrent for a book of the library, with qBittorrent.
 
 BOOK is the id of a book. LINK is a magnet link or the http(s) address of a .torrent file; quote
-it, because it may contain "&". With --find the LINK is that of a release that the indexers
-find, and the releases after it are tried when it fails or stands still. While a download for the same book and medium is active, the
+it, because it may contain "&". Further LINKs are tried when the one before fails or stands
+still. With --find the LINK is that of a release that the indexers find, and the releases after
+it are the further ones. While a download for the same book and medium is active, the
 command shows that one and starts no other. With --wait it shows the progress until the end:
 exit code 0 then means completed. Ctrl-C ends the waiting, not the download.`,
 		Example: "  starter download 4 \"magnet:?xt=urn:btih:…\" --wait\n" +
@@ -134,7 +135,7 @@ func start(cmd *cobra.Command, args []string, o options) error {
 	if o.send {
 		body["send"] = true
 	}
-	if o.find != "" {
+	if len(sources) > 1 || o.find != "" {
 		body["sources"] = sources
 	}
 
@@ -155,7 +156,7 @@ func start(cmd *cobra.Command, args []string, o options) error {
 func asked(d shape.Download, existed bool, link string) string {
 	said := "is asked for"
 	switch {
-	case existed && d.SourceURL != link:
+	case existed && !d.AsksFor(link):
 		said = "is active already, from another link: cancel it to take this one"
 	case existed:
 		said = "is active already"
@@ -199,6 +200,7 @@ func showDownload(cmd *cobra.Command, d shape.Download) error {
 		[]string{"torrent", shape.Value(d.ExternalJobID)},
 		[]string{"source", d.Source},
 		[]string{"link", d.SourceURL},
+		[]string{"sources", sourcesText(d)},
 		[]string{"created", terminal.When(d.CreatedAt)},
 		[]string{"changed", terminal.When(d.UpdatedAt)},
 		[]string{"workflow", d.WorkflowID},

@@ -65,6 +65,9 @@ func ProgressLine(d shape.Download) string {
 	}
 
 	line += fmt.Sprintf("%s %5s", terminal.Bar(d.Progress), percent(d.Progress))
+	if len(d.Sources) > 0 {
+		line += fmt.Sprintf("  source %d of %d", d.SourcePlace, len(d.Sources))
+	}
 	if d.Attention != nil {
 		return line + "  " + terminal.Printable(*d.Attention)
 	}

@@ -19,6 +19,7 @@ func TestDownloadLines(t *testing.T) {
 		"waits: PROVIDER_UNAVAILABLE":     {Status: lifecycle.DownloadQueued, LastError: new("PROVIDER_UNAVAILABLE")},
 		"is being cancelled":              {Status: lifecycle.DownloadDownloading, CancelRequested: true},
 		"does not have it now":            {Status: lifecycle.DownloadDownloading, FirstNotFoundAt: &now},
+		"50 %  source 2 of 3  1.0 MB/s":   {Status: lifecycle.DownloadDownloading, Progress: 0.5, Speed: 1e6, SourcePlace: 2, Sources: make([]shape.DownloadSource, 3)},
 		"99 %  2.5 MB/s, 2 min 05 s left": {Status: lifecycle.DownloadDownloading, Progress: 0.999, Speed: 2.5e6, ETASeconds: &eta},
 		"████████████░░░░░░░░░░░░  50 %": {Status: lifecycle.DownloadDownloading, Progress: 0.5},
 		"50 %  stalled": {Status: lifecycle.DownloadDownloading, Progress: 0.5, Attention: new("stalled"), Speed: 1},

@@ -27,9 +27,10 @@ downloads one of them.`,
 		Example: "  starter book find wheels cartwright\n  starter book find wheels --type audio --json",
 		Call:    "GET /v1/releases",
 		Query:   func(args []string) url.Values { return url.Values{"q": {strings.Join(args, " ")}} },
-		Filters: []remote.Filter{{
-			Flag: "type", Parameter: "media_type", Value: download.MediaText, About: "medium of the book: text or audio",
-		}},
+		Filters: []remote.Filter{
+			{Flag: "type", Parameter: "media_type", Value: download.MediaText, About: "medium of the book: text or audio"},
+			{Flag: "book", Parameter: "book_id", About: "id of the book: marks the releases that have failed before for it"},
+		},
 		Show: showReleases,
 	}.Command()
 	return cmd
@@ -40,7 +41,7 @@ func showReleases(cmd *cobra.Command, found shape.Releases) error {
 	for i, r := range found.Items {
 		rows = append(rows, []string{
 			strconv.Itoa(i + 1), seedersText(r), releaseSize(r), age(r.PublishedAt), terminal.Shorten(r.Indexer, 24),
-			terminal.Shorten(r.Title, 80),
+			terminal.Shorten(r.Title, 80) + failedText(r),
 		})
 	}
 
@@ -51,6 +52,33 @@ func showReleases(cmd *cobra.Command, found shape.Releases) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s gave no results: %s\n", terminal.Printable(f.Indexer), terminal.Printable(f.Code))
 	}
 	return nil
+}
+
+// failedText marks a release that has failed before.
+func failedText(r shape.Release) string {
+	if r.FailedBefore {
+		return " (failed before)"
+	}
+	return ""
+}
+
+// sourcesText lists the sources of a download that has several, with why they were left.
+func sourcesText(d shape.Download) string {
+	var lines []string
+	for _, s := range d.Sources {
+		line := strconv.Itoa(s.Place) + " " + terminal.Shorten(strings.TrimSpace(s.Title+" "+s.Indexer), 60)
+		switch {
+		case s.Place == d.SourcePlace:
+			line += ": tried now"
+			if d.Ended() {
+				line = strings.TrimSuffix(line, "tried now") + string(d.Status)
+			}
+		case s.Outcome != nil:
+			line += ": " + terminal.Printable(*s.Outcome)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "; ")
 }
 
 func seedersText(r shape.Release) string {
@@ -75,18 +103,18 @@ func age(published *time.Time) string {
 	return fmt.Sprintf("%d d", max(0, int(time.Since(*published).Hours()/24)))
 }
 
-// sourcesOf gives the sources of a download: a link alone, or the picked one of the releases that words find, and those
+// sourcesOf gives the sources of a download: links, or the picked one of the releases that words find, and those
 // after it.
 func sourcesOf(ctx context.Context, c *client.Client, args []string, o options) ([]shape.Source, error) {
 	switch {
-	case (len(args) == 2) == (o.find != ""):
+	case (len(args) > 1) == (o.find != ""):
 		return nil, terminal.UsageError("give a LINK, or --find with the words of a search")
-	case len(args) == 2:
-		return []shape.Source{{SourceURL: args[1], Indexer: o.source}}, nil
+	case len(args) > 1:
+		return shape.List(args[1:], func(link string) shape.Source { return shape.Source{SourceURL: link} }), nil
 	}
 
 	found, err := client.Ask[shape.Releases](ctx, c, client.Call{
-		Method: http.MethodGet, Path: "/v1/releases", Query: url.Values{"q": {o.find}, "media_type": {o.mediaType}},
+		Method: http.MethodGet, Path: "/v1/releases", Query: url.Values{"q": {o.find}, "media_type": {o.mediaType}, "book_id": {args[0]}},
 	})
 	if err != nil {
 		return nil, err
