@@ -1,0 +1,135 @@
+package e2e
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/download"
+)
+
+// shelve puts a file of a book's text into the library folder and into the record, and returns its sha256.
+func (s *rig) shelve(book int64, path, content string) (sum string) {
+	s.Helper()
+	file := filepath.Join(s.env["STAGECOACH_LIBRARY_DIR"], filepath.FromSlash(path))
+	must(s, os.MkdirAll(filepath.Dir(file), 0o755))
+	must(s, os.WriteFile(file, []byte(content), 0o644))
+
+	db, err := pgx.Connect(s.Context(), s.ground.DatabaseURL)
+	must(s, err)
+	defer db.Close(context.Background())
+	_, err = db.Exec(s.Context(), `INSERT INTO media_assets (book_id, media_type, status, path, source_url)
+		VALUES ($1, 'text', 'available', '/d', 'm') ON CONFLICT DO NOTHING`, book)
+	must(s, err)
+	_, err = db.Exec(s.Context(), `INSERT INTO library_files VALUES ($1, 'text', 1, $2, $3)
+		ON CONFLICT (path) DO UPDATE SET size = $3`, book, path, len(content))
+	must(s, err)
+	digest := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(digest[:])
+}
+
+// TestLibrary sends a book from the library folder to chats: its bytes once for each version, whoever asks. A reading
+// app gets it over HTTP.
+func TestLibrary(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, map[string]string{"STAGECOACH_LIBRARY_DIR": t.TempDir()})
+	s.startWorker()
+	s.startAPI()
+	_, ann := s.apiUser("Ann", 100)
+	_, ben := s.apiUser("Ben", 101)
+	s.call("POST", "/v1/books", ann, map[string]any{"title": "Wheels"}).want(t, 201)
+	path := "Cartwright/Wheels & <Axles>.epub"
+	sum := s.shelve(1, path, strings.Repeat("wheels ", 30_000))
+	send := func(token, key string) delivery.Job {
+		made := s.call("POST", "/v1/books/1/media/text/send", token, nil, "Idempotency-Key", key).want(t, 200)["deliveries"].([]any)
+		if len(made) != 1 {
+			t.Fatalf("made %v", made)
+		}
+		job := s.ended(s.jobOf(made[0].(map[string]any)["delivery_id"].(string)))
+		s.wantState(job, lifecycle.DeliveryDelivered, "")
+		return job
+	}
+
+	first := send(ann, "one")
+	if again := send(ann, "one"); again.ID != first.ID {
+		t.Errorf("the same key made %d and %d", first.ID, again.ID)
+	}
+	// Other bytes of the same size and time show that the file is not read again.
+	file := filepath.Join(s.env["STAGECOACH_LIBRARY_DIR"], filepath.FromSlash(path))
+	info, err := os.Stat(file)
+	must(t, err)
+	must(t, os.WriteFile(file, []byte(strings.Repeat("unread ", 30_000)), 0o644))
+	must(t, os.Chtimes(file, info.ModTime(), info.ModTime()))
+	send(ben, "one")
+	for _, chat := range []int64{100, 101} {
+		s.wantDocument(chat, sum)
+	}
+
+	changed := s.shelve(1, path, strings.Repeat("axles ", 30_000))
+	send(ben, "two")
+	if got := s.documents(101); len(got) != 2 || got[1].SHA256 != changed || got[1].Name != "Wheels & <Axles>.epub" {
+		t.Errorf("after a change: %+v", got)
+	}
+
+	ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.apiURL+"/opds/books/1/text/1/x", nil)
+	must(t, err)
+	ask.SetBasicAuth("reader", ann)
+	ask.Header.Set("Range", "bytes=6-10")
+	answer, err := http.DefaultClient.Do(ask)
+	must(t, err)
+	defer answer.Body.Close()
+	part, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusPartialContent || string(part) != "axles" {
+		t.Errorf("by OPDS: %s, %q, %v", answer.Status, part, err)
+	}
+}
+
+// TestSentWhenItIsThere kills the worker as soon as a download has completed whose owner wants it in the chat: it comes
+// there, once.
+func TestSentWhenItIsThere(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, newStandIn(t), map[string]string{"STAGECOACH_LIBRARY_DIR": t.TempDir()})
+	l.downloads.Library = true
+	worker := l.startWorker()
+	for i := range 3 {
+		chat := int64(200 + i)
+		reader := l.rig.user(chat)
+		made := l.torrent(fmt.Sprintf("sent-%d.epub", i), torrentsim.TorrentSpec{})
+		job, sum := l.wishes(reader, made.URL, fmt.Sprintf("%d/Wheels.epub", i))
+		job = l.over(job)
+		time.Sleep(time.Duration(i) * 15 * time.Millisecond)
+		worker.kill()
+		worker = l.startWorker()
+
+		l.eventually("the book is in the chat", func() bool { return len(l.documents(chat)) > 0 && l.now(job).SentAt != nil })
+		l.completes(job)
+		l.wantDocument(chat, sum)
+	}
+}
+
+// wishes asks for a download for a new book whose file is in the library folder already, and to be sent.
+func (l *library) wishes(reader account.User, link, path string) (job download.Download, sum string) {
+	l.Helper()
+	book := l.book(reader)
+	sum = l.shelve(book.ID, path, "text of "+path)
+	job, _, err := l.downloads.Start(l.Context(), reader, service.DownloadAsk{
+		BookID: book.ID, MediaType: download.MediaText, SourceURL: link, Send: true,
+	})
+	must(l, err)
+	return job, sum
+}
