@@ -73,6 +73,7 @@ func endpoints() []endpoint {
 		{id: "get-download", method: "GET", target: "/v1/downloads/1", subject: "download/1"},
 		{id: "list-download-events", method: "GET", target: "/v1/downloads/1/events", subject: "download/1"},
 		{id: "cancel-download", method: "POST", target: "/v1/downloads/1/cancel", subject: "download/1"},
+		{id: "retry-download-import", method: "POST", target: "/v1/downloads/1/retry-import", subject: "download/1"},
 		{id: "get-stars-terms", method: "GET", target: "/v1/stars"},
 		{id: "list-receipts", method: "GET", target: "/v1/receipts"},
 		{id: "list-transactions", method: "GET", target: "/v1/transactions", admin: true},
