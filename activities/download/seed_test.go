@@ -37,8 +37,8 @@ func TestSeedRules(t *testing.T) {
 func TestImportedForAll(t *testing.T) {
 	t.Parallel()
 	ended := map[int64]download.EndedDownload{
-		1: {Status: lifecycle.DownloadCompleted, Imported: true},
-		2: {Status: lifecycle.DownloadCompleted},
+		1: {Status: lifecycle.DownloadCompleted, Imported: true, Place: 1},
+		2: {Status: lifecycle.DownloadCompleted, Place: 1},
 		3: {Status: lifecycle.DownloadFailed},
 		4: {Status: lifecycle.DownloadCanceled, KeepFiles: true},
 	}

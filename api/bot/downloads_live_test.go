@@ -155,6 +155,24 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 	w.notes(anna, "has started")
 }
 
+// TestRetryImport repeats a failed import from its notice.
+func TestRetryImport(t *testing.T) {
+	t.Parallel()
+	w, stop := newReader(t)
+	defer stop()
+	unfit := w.starts(anna, w.addsBook(boss, "Unfit", ""))
+	w.becomes(unfit, core.Event{Type: "started", To: string(lifecycle.DownloadDownloading)}, nil)
+	w.becomes(unfit, core.Event{Type: lifecycle.DownloadImportFailed}, func(d *download.Download) {
+		d.Attention, d.LastError = string(fault.ImportFailed), string(fault.MediumUnsuitable)
+	})
+	w.sees(anna, "⚠️ <b>Unfit</b> (text) is downloaded, but not in the library.\nThe torrent does not have what was asked for", "🔁 Try again", "✖️ Cancel")
+	w.presses(anna, "di:"+number64(unfit.ID))
+	w.notes(anna, "put into the library again")
+	if now, err := w.store.Downloads.ByID(t.Context(), unfit.ID); err != nil || now.Attention != "" {
+		t.Errorf("%+v %v", now, err)
+	}
+}
+
 func TestNoNoticeOfADownloadComesTwice(t *testing.T) {
 	t.Parallel()
 	w, stop := newReader(t)

@@ -75,6 +75,7 @@ func endpoints() []endpoint {
 		{id: "cancel-download", method: "POST", target: "/v1/downloads/1/cancel", subject: "download/1"},
 		{id: "send-download", method: "POST", target: "/v1/downloads/1/send", subject: "download/1"},
 		{id: "send-medium", method: "POST", target: "/v1/books/1/media/text/send", subject: "book/1"},
+		{id: "retry-download-import", method: "POST", target: "/v1/downloads/1/retry-import", subject: "download/1"},
 		{id: "get-stars-terms", method: "GET", target: "/v1/stars"},
 		{id: "list-receipts", method: "GET", target: "/v1/receipts"},
 		{id: "list-transactions", method: "GET", target: "/v1/transactions", admin: true},

@@ -130,6 +130,50 @@ func TestADownload(t *testing.T) {
 	}
 }
 
+// TestRetryImport repeats a failed import: once, whether or not the workflow can be told.
+func TestRetryImport(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	id := w.download(w.adaToken, w.book("Wheels"), "text").ok(http.StatusCreated).body["id"].(string)
+	retry := func(token string) reply { return w.send(token, "POST", "/v1/downloads/"+id+"/retry-import", nil) }
+	fail := func() {
+		w.exec(`UPDATE download_jobs SET status = 'downloading', attention = 'import_failed', last_error = 'MEDIUM_UNSUITABLE',
+			progress = 1, content_path = '/x', cancel_requested_at = NULL WHERE id = $1`, id)
+	}
+
+	retry(w.adaToken).refused(http.StatusConflict, fault.InvalidTransition, "")
+	fail()
+	shown := w.send(w.adaToken, "GET", "/v1/downloads/"+id, nil).ok(http.StatusOK).body
+	if fmt.Sprint(shown["allowed_actions"]) != "[retry_import cancel]" || shown["waits_for"] != "library" || shown["attention"] != "import_failed" {
+		t.Errorf("%v", shown)
+	}
+	retry(w.bobToken).refused(http.StatusNotFound, fault.DownloadNotFound, "")
+	for _, down := range []bool{false, true} {
+		fail()
+		w.temporal.setDown(down)
+		again := retry(w.adaToken).ok(http.StatusOK).body
+		w.temporal.setDown(false)
+		if again["attention"] != nil || again["last_error"] != nil || again["status"] != "downloading" {
+			t.Errorf("%v", again)
+		}
+		retry(w.adaToken).refused(http.StatusConflict, fault.InvalidTransition, "")
+	}
+
+	fail()
+	w.exec(`UPDATE download_jobs SET cancel_requested_at = now() WHERE id = $1`, id)
+	retry(w.adaToken).refused(http.StatusConflict, fault.InvalidTransition, "")
+	fail()
+	retry(w.adminToken).ok(http.StatusOK)
+	if rows := w.audited(); len(rows) != 2 || !strings.Contains(fmt.Sprint(rows), "1 retry-download-import download/"+id+" done http") {
+		t.Errorf("another's attempt and an administrator's are audited: %v", rows)
+	}
+
+	events := w.send(w.adaToken, "GET", "/v1/downloads/"+id+"/events", nil).ok(http.StatusOK).items()
+	if len(events) != 4 || events[1]["type"] != "import_retried" || events[1]["from"] != events[1]["to"] || events[1]["actor_id"] != fmt.Sprint(w.ada.ID) {
+		t.Errorf("events %v", events)
+	}
+}
+
 func TestACancelThatIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

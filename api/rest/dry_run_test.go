@@ -53,7 +53,7 @@ func TestDryRunOfEveryChange(t *testing.T) {
 		}
 	}
 
-	if tried != len(known) || tried < 16 {
+	if tried != len(known) || tried < 17 {
 		t.Errorf("%d operations were tried, the document has %d", tried, len(known))
 	}
 }
@@ -187,6 +187,7 @@ func TestDryRunOfOtherWorkloads(t *testing.T) {
 	}{
 		{w.adaToken, fmt.Sprintf("/v1/deliveries/%v/cancel", job), nil, "true CANCELLED <nil>"},
 		{w.adaToken, fmt.Sprintf("/v1/downloads/%v/cancel", load), nil, "true canceled <nil>"},
+		{w.adaToken, fmt.Sprintf("/v1/downloads/%v/retry-import", load), nil, "false  INVALID_TRANSITION"},
 		{w.adminToken, "/v1/transactions/" + failed + "/retry", nil, "true processing <nil>"},
 		{w.adminToken, "/v1/transactions/" + ended + "/retry", nil, "false  INVALID_TRANSITION"},
 		{w.adminToken, "/v1/transactions/" + review + "/resolve", map[string]any{"outcome": "failed"}, "true failed <nil>"},

@@ -36,6 +36,8 @@ func (s *torrentsStub) SignalWorkflow(ctx context.Context, _, _, signal string, 
 	defer s.state.Unlock()
 
 	switch {
+	case signal == lifecycle.DownloadObservedSignal:
+		return nil
 	case signal != lifecycle.CancelSignal:
 		return errors.New("an unknown signal")
 	case s.slow:

@@ -32,7 +32,7 @@ import (
 
 const (
 	activeCategory  = "stagecoach"
-	doneCategory    = "stagecoach-done"
+	doneCategory    = "stagecoach-done" // of failed ones; of completed ones with a hyphen and the medium
 	foreignCategory = "somebody-elses"
 
 	pollEvery = 200 * time.Millisecond
@@ -378,7 +378,7 @@ func (l *library) disagreements(job download.Download) (troubles []string) {
 	book, err := l.store.Downloads.BookByID(l.Context(), job.BookID)
 	must(l, err)
 	asset := slices.ContainsFunc(book.Media, func(m download.MediaAsset) bool {
-		return m.MediaType == job.MediaType && m.Status == download.MediaAvailable && m.Path == job.ContentPath && m.SourceURL == job.SourceURL
+		return m.MediaType == job.MediaType && m.Status == download.MediaAvailable && (m.Path == job.ContentPath) != job.Imported && m.SourceURL == job.SourceURL
 	})
 
 	completed := job.State == lifecycle.DownloadCompleted
@@ -398,7 +398,7 @@ func (l *library) disagreements(job download.Download) (troubles []string) {
 			return !completed || l.careless
 		}
 		last = fmt.Sprintf("%s %s [%s] %.2f", there.State, there.Category, there.Tags, there.Progress)
-		return completed && there.Category == doneCategory && (there.Progress == 1 || l.careless)
+		return completed && strings.HasPrefix(there.Category, doneCategory+"-") && (there.Progress == 1 || l.careless)
 	}) {
 		trouble("its torrent is %s", last)
 	}

@@ -208,7 +208,7 @@ func filesGone(l *library) {
 	first = l.completes(first)
 	l.eventually("it is done", func() bool {
 		there := l.find(made)
-		return there != nil && there.Category == doneCategory
+		return there != nil && there.Category == doneCategory+"-"+first.MediaType
 	})
 
 	if steered {

@@ -40,6 +40,7 @@ func TestDownloadCommands(t *testing.T) {
 		"GET /v1/downloads?limit=50":                            {"200 " + list(downloading, downloadIn("failed"))},
 		"GET /v1/downloads?book_id=4&limit=50&status=completed": {"200 " + list(completed)},
 		"POST /v1/downloads/9/cancel":                           {"200 " + canceled},
+		"POST /v1/downloads/9/retry-import":                     {"200 " + downloading},
 		"POST /v1/books/4/media/text/mark":                      {"200 " + bookJSON},
 		"POST /v1/downloads/9/send":                             {"200 " + sendingJSON},
 		"POST /v1/books/4/media/audio/send":                     {"200 " + sendingJSON},
@@ -71,6 +72,7 @@ func TestDownloadCommands(t *testing.T) {
 		{line: "download list --in-status COMPLETED --book 4", want: []string{"completed"}},
 		{line: "download show 9", want: []string{"downloading", "c12fe1", "download/3/4/text", "cancel", "On Wheels (id 4)"}, json: downloading},
 		{line: "download events 9", want: []string{"enqueued", "queued"}},
+		{line: "download retry 9", want: []string{"downloading"}, json: downloading},
 		{line: "download cancel 9", want: []string{"canceled"}, json: canceled, body: `{"keep_files":false}`},
 		{line: "download cancel 9 --keep-files", body: `{"keep_files":true}`},
 	})

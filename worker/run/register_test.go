@@ -25,7 +25,7 @@ import (
 // activityNames are the names that histories know: an activity may be added, but none of these may go or be renamed.
 var activityNames = map[string][]string{
 	lifecycle.MainQueue: {
-		"ActOnTask", "AddTorrent", "AlertStuck", "AlertUnfollowed", "AskReview", "AwaitSpace", "CancelTransaction", "Compare", "DeleteOldRows", "FetchTorrent", "FinishJob",
+		"ActOnTask", "AddTorrent", "AlertStuck", "AlertUnfollowed", "AskReview", "AwaitSpace", "CancelTransaction", "Compare", "DeleteOldRows", "FetchTorrent", "FinishJob", "ImportDownload",
 		"LoadDownload", "LoadTask", "LockTransaction", "LookAtTransaction", "LookForTorrent", "MoveDownload", "NoteDownload",
 		"Reconcile", "RemoveTorrent", "ResolveTransaction", "ResumeTorrent", "RetryTransaction",
 		"ReviewTransaction", "SendDownload", "StartTaskClock", "StopFailingWebhook", "SweepMedia", "SyncDownloads",

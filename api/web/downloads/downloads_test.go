@@ -57,6 +57,10 @@ func everyState(user string) []shownAs {
 			d.Progress, d.Speed, d.ETASeconds = 0.42, 100, &eta
 		}), []string{`<progress value="42"`, "42% (420 B of 1000 B)", "100 B a second", "6 min left"}, true, false},
 		{made("downloading", func(d *shape.Download) { d.Attention = text(fault.Stalled) }), []string{"No data at the moment", "no progress for a long time"}, true, false},
+		{made("downloading", func(d *shape.Download) {
+			d.Attention, d.LastError = text(fault.ImportFailed), text(fault.ImportFailed)
+			d.AllowedActions = append(d.AllowedActions, lifecycle.DownloadActionRetryImport)
+		}), []string{"could not be put into the library", `action="/downloads/5/retry-import"`, "Put into the library again"}, true, false},
 		{made("downloading", func(d *shape.Download) { d.FirstNotFoundAt, d.DeadlineAt = &soon, &soon }), []string{"does not list it now", "Fails unless found by"}, true, false},
 		{made("downloading", func(d *shape.Download) { d.CancelRequested = true }), []string{"being cancelled"}, false, false},
 		{made("completed", func(d *shape.Download) { d.CompletedAt = &soon }), []string{"in the library", "Completed"}, false, false},

@@ -190,9 +190,13 @@ func (s TorrentSpec) contents() ([]content, error) {
 	return all, nil
 }
 
-// madeUp is random data that depends only on the name and the size.
+// beginnings are the first bytes of formats, by the ending of a name.
+var beginnings = map[string]string{".epub": "PK\x03\x04", ".mp3": "ID3"}
+
+// madeUp is random data that depends only on the name and the size, and begins as its format does.
 func madeUp(name string, size int64) []byte {
 	data := make([]byte, size)
 	_, _ = rand.NewChaCha8(sha256.Sum256([]byte(name))).Read(data) // never fails
+	copy(data, beginnings[path.Ext(name)])
 	return data
 }

@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store/download"
+)
+
+// imports is a library on the real qBittorrent, with a library folder.
+type imports struct {
+	*library
+	dir    string
+	worker *program
+}
+
+// TestImports puts downloads into the library folder, with the real qBittorrent: by hard links, also when a worker is
+// killed at it, and when the folder is repaired after it could not be written.
+func TestImports(t *testing.T) {
+	t.Parallel()
+	server := newRealServer(t)
+	dir := filepath.Join(t.TempDir(), "library")
+	must(t, os.Mkdir(dir, 0o755))
+	l := &imports{dir: dir, library: newLibrary(t, server, map[string]string{
+		"STAGECOACH_LIBRARY_DIR": dir, "STAGECOACH_LIBRARY_TEMPLATE": "{author}/{id} {title}/{title}.{ext}",
+	})}
+	l.worker = l.startWorker()
+
+	made := l.torrent("linked.epub", torrentsim.TorrentSpec{})
+	linked := l.completes(l.ask(l.reader(), made.URL))
+	l.wantFiles(linked, filepath.Join(linked.SavePath, "linked.epub"))
+
+	made = l.torrent("several", torrentsim.TorrentSpec{Files: map[string]int64{"10.mp3": 70000, "9.mp3": 80000, "cover.jpg": 100}})
+	book := l.record(l.reader(), made.URL) // an audiobook
+	l.launch(book)
+	book = l.completes(book)
+	l.wantFiles(book, filepath.Join(book.SavePath, "several", "9.mp3"), filepath.Join(book.SavePath, "several", "10.mp3"))
+
+	l.broken(func() {
+		job := l.ask(l.reader(), l.torrent("killed.epub", torrentsim.TorrentSpec{}).URL)
+		l.importing(job)
+		l.worker.kill()
+		l.worker = nil
+		linked = job
+	})
+	l.worker = l.startWorker()
+	killed := l.completes(linked)
+	l.wantFiles(killed, filepath.Join(killed.SavePath, "killed.epub"))
+	l.wantStory(killed, "enqueued", "started", "completed")
+
+	var repeated, canceled download.Download
+	owner := l.reader()
+	l.broken(func() {
+		repeated = l.ask(owner, l.torrent("repeated.epub", torrentsim.TorrentSpec{}).URL)
+		canceled = l.ask(owner, l.torrent("canceled.epub", torrentsim.TorrentSpec{}).URL)
+		for _, job := range []download.Download{repeated, canceled} {
+			job = l.becomes(job, "failed to be imported", func(d download.Download) bool { return d.Attention != "" })
+			if job.Attention != string(fault.ImportFailed) || service.DownloadWaitsFor(job) != lifecycle.WaitsForLibrary {
+				l.Errorf("%+v", job)
+			}
+		}
+		_, err := l.downloads.Cancel(t.Context(), owner, canceled.ID, false)
+		must(t, err)
+		l.ends(canceled, lifecycle.DownloadCanceled, "")
+	})
+	_, err := l.downloads.RetryImport(t.Context(), owner, repeated.ID)
+	must(t, err)
+	repeated = l.completes(repeated)
+	l.wantFiles(repeated, filepath.Join(repeated.SavePath, "repeated.epub"))
+	l.wantStory(repeated, "enqueued", "started", "import_failed", "import_retried", "completed")
+	l.wantTidy()
+}
+
+// broken does something while a file stands in place of the library folder: root may write any folder.
+func (l *imports) broken(do func()) {
+	l.Helper()
+	must(l, os.Rename(l.dir, l.dir+".away"))
+	must(l, os.WriteFile(l.dir, nil, 0o644))
+	do()
+	must(l, os.Remove(l.dir))
+	must(l, os.Rename(l.dir+".away", l.dir))
+}
+
+// importing waits until an import is tried.
+func (l *imports) importing(job download.Download) {
+	l.Helper()
+	l.eventually("the import is tried", func() bool {
+		described, err := l.client.DescribeWorkflowExecution(l.Context(), job.WorkflowID(), "")
+		return err == nil && len(described.GetPendingActivities()) > 0 &&
+			described.GetPendingActivities()[0].GetActivityType().GetName() == "ImportDownload"
+	})
+}
+
+// wantFiles checks the files of a job's medium: each is a link to one of the torrent's, nothing else lies there.
+func (l *imports) wantFiles(job download.Download, of ...string) {
+	l.Helper()
+	book, err := l.store.Downloads.BookByID(l.Context(), job.BookID)
+	must(l, err)
+	place := filepath.Join(l.dir, book.Media[0].Path)
+	if !strings.HasPrefix(book.Media[0].Path, "Planted Author/") || !job.Imported {
+		l.Errorf("%+v of %+v", book, job)
+	}
+
+	var lies []string
+	must(l, filepath.WalkDir(filepath.Dir(place), func(name string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			lies = append(lies, name)
+		}
+		return err
+	}))
+	slices.Sort(lies)
+	if len(lies) != len(of) {
+		l.Fatalf("%q, want %d files", lies, len(of))
+	}
+
+	for i := range of {
+		theirs, err := os.Stat(of[i])
+		must(l, err)
+		mine, err := os.Stat(lies[i])
+		must(l, err)
+		if !os.SameFile(mine, theirs) {
+			l.Errorf("%s is no link to %s", lies[i], of[i])
+		}
+	}
+}
