@@ -26,7 +26,7 @@ import (
 var activityNames = map[string][]string{
 	lifecycle.MainQueue: {
 		"ActOnTask", "AddTorrent", "AlertStuck", "AlertUnfollowed", "AskReview", "AwaitSpace", "CancelTransaction", "Compare", "DeleteOldRows", "FetchTorrent", "FinishJob",
-		"LoadDownload", "LoadTask", "LockTransaction", "LookAtTransaction", "LookForTorrent", "MoveDownload", "NoteDownload",
+		"LoadDownload", "LoadTask", "LockTransaction", "LookAtTransaction", "LookForTorrent", "MoveDownload", "NextSource", "NoteDownload",
 		"Reconcile", "RemoveTorrent", "ResolveTransaction", "ResumeTorrent", "RetryTransaction",
 		"ReviewTransaction", "StartTaskClock", "StopFailingWebhook", "SweepMedia", "SyncDownloads",
 		"TellDependents", "WriteOffRefund",
