@@ -455,12 +455,11 @@ func (l *library) untidy() (trouble string) {
 	must(l, err)
 	for _, tag := range tags {
 		if strings.HasPrefix(tag, download.DownloadTagPrefix) && !held[tag] {
-			id, _ := strconv.ParseInt(strings.TrimPrefix(tag, download.DownloadTagPrefix), 10, 64)
-			job := l.now(download.Download{ID: id})
+			job := l.now(download.Download{ID: download.TaggedBy([]string{tag})[0].Job})
 			if l.careless && job.State == lifecycle.DownloadCompleted {
 				continue
 			}
-			return fmt.Sprintf("a tag is left over of download %d, %s: %v", id, job.State, l.story(job))
+			return fmt.Sprintf("tag %s is left over, %s: %v", tag, job.State, l.story(job))
 		}
 	}
 
@@ -469,11 +468,11 @@ func (l *library) untidy() (trouble string) {
 
 // live reports whether a tag belongs to a job that has not ended.
 func (l *library) live(tag string) bool {
-	id, err := strconv.ParseInt(strings.TrimPrefix(tag, download.DownloadTagPrefix), 10, 64)
-	if err != nil {
+	named := download.TaggedBy([]string{tag})
+	if len(named) == 0 {
 		return false
 	}
-	job, err := l.store.Downloads.ByID(l.Context(), id)
+	job, err := l.store.Downloads.ByID(l.Context(), named[0].Job)
 	return err == nil && !lifecycle.Download.Terminal(job.State)
 }
 

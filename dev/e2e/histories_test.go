@@ -71,7 +71,7 @@ func TestRecordHistories(t *testing.T) {
 // TestRecordDownloadHistories saves those of downloads, in which the parts of TestDownloads end.
 func TestRecordDownloadHistories(t *testing.T) {
 	version := testtemporal.Record(t)
-	l := newLibraryFrom(t, newStandIn(t), nil, func(settings map[string]string) *rig {
+	l := newLibraryFrom(t, newStandIn(t), impatient, func(settings map[string]string) *rig {
 		temporal := startTemporal(t, "limit.historyCount.suggestContinueAsNew=40")
 		return newRigIn(t, testdb.URL(t), temporal, client.DefaultNamespace, settings)
 	})
@@ -92,6 +92,8 @@ func TestRecordDownloadHistories(t *testing.T) {
 		{"cancelled", canceled},
 		{"cancelled-while-qbittorrent-is-away", canceledWhileAway},
 		{"stalled", stallsOften},
+		{"next-source", nextSource},
+		{"earlier-source", earlierSource},
 	} {
 		part.runs(l.in(t))
 		made, err := l.store.Downloads.List(t.Context(), download.Filter{Limit: 100})

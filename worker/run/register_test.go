@@ -26,7 +26,7 @@ import (
 var activityNames = map[string][]string{
 	lifecycle.MainQueue: {
 		"ActOnTask", "AddTorrent", "AlertStuck", "AlertUnfollowed", "AskReview", "AwaitSpace", "CancelTransaction", "Compare", "DeleteOldRows", "FetchTorrent", "FinishJob", "ImportDownload",
-		"LoadDownload", "LoadTask", "LockTransaction", "LookAtTransaction", "LookForTorrent", "MoveDownload", "NoteDownload",
+		"LoadDownload", "LoadTask", "LockTransaction", "LookAtTransaction", "LookForTorrent", "MoveDownload", "NextSource", "NoteDownload",
 		"Reconcile", "RemoveTorrent", "ResolveTransaction", "ResumeTorrent", "RetryTransaction",
 		"ReviewTransaction", "SendDownload", "StartTaskClock", "StopFailingWebhook", "SweepMedia", "SyncDownloads",
 		"TellDependents", "WriteOffRefund",

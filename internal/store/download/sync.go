@@ -58,7 +58,7 @@ func (s *Store) Watched(ctx context.Context, after int64, limit int) ([]WatchedD
 // Progress is what the watcher has read of one job.
 type Progress struct {
 	ID            int64
-	Place         int    // of the source whose torrent was seen
+	Place         int    // of the source whose torrent was seen; 0: the first one
 	ExternalJobID string // as with all texts: empty changes nothing
 	InfohashV1    string
 	InfohashV2    string
@@ -90,7 +90,7 @@ func (s *Store) SaveProgress(ctx context.Context, seen []Progress) (int64, error
 			progress_at = CASE WHEN d.progress <> seen.progress THEN now() ELSE progress_at END, updated_at_utc = now()
 		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::float8[], $8::bigint[], $9::bigint[], $10::int[])
 			AS seen (id, external, v1, v2, path, size, progress, speed, eta, place)
-		WHERE d.id = seen.id AND source_place = place AND status IN `+liveDownloads,
+		WHERE d.id = seen.id AND source_place = greatest(seen.place, 1) AND status IN `+liveDownloads,
 		ids, externals, v1s, v2s, paths, sizes, parts, speeds, etas, places)
 
 	return tag.RowsAffected(), core.Unavailable(err)

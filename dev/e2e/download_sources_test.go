@@ -1,0 +1,147 @@
+package e2e
+
+import (
+	"testing"
+
+	"stagecoach/dev/night"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service"
+	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/download"
+)
+
+// impatient makes a source that stands still soon make room for the next.
+var impatient = map[string]string{"STAGECOACH_DOWNLOAD_NEXT_AFTER": "2s"}
+
+// TestDownloadSources downloads from several sources with the stand-in.
+func TestDownloadSources(t *testing.T) {
+	t.Parallel()
+	runDownloadSources(t, newStandIn(t))
+}
+
+// TestNightDownloadSources is TestDownloadSources with the real qBittorrent, where it is installed.
+func TestNightDownloadSources(t *testing.T) {
+	t.Parallel()
+	night.Only(t)
+	runDownloadSources(t, newRealServer(t))
+}
+
+func runDownloadSources(t *testing.T, torrents torrents) {
+	l := newLibrary(t, torrents, impatient)
+	l.startWorker()
+	l.parts(t, map[string]func(*library){
+		"next":          nextSource,
+		"earlier":       earlierSource,
+		"not begun":     refusedSource,
+		"fails through": noSourceLeft,
+		"cancel":        canceledAtTheSecond,
+	})
+	l.wantTidy()
+	t.Run("worker lost", func(t *testing.T) { sourceWithoutWorker(l.in(t)) })
+	l.wantTidy()
+}
+
+// askOf requests a download of several sources.
+func (l *library) askOf(links ...string) download.Download {
+	l.Helper()
+	user := l.reader()
+	ask := service.DownloadAsk{BookID: l.book(user).ID, MediaType: download.MediaText, SourceURL: links[0]}
+	for _, link := range links {
+		ask.Sources = append(ask.Sources, download.Source{SourceURL: link})
+	}
+	job, _, err := l.downloads.Start(l.Context(), user, ask)
+	must(l, err)
+	return job
+}
+
+// at waits until a job tries a source, and qBittorrent has its torrent.
+func (l *library) at(job download.Download, place int) download.Download {
+	l.Helper()
+	return l.becomes(job, "at another source", func(d download.Download) bool {
+		return d.SourcePlace == place && d.AddedAt != nil
+	})
+}
+
+// nextSource has a first source without seeds; the second one completes, and the first one's torrent goes.
+func nextSource(l *library) {
+	dead, good := l.unseeded("dead.epub"), l.unseeded("good.epub")
+	first := l.added(l.askOf(dead.URL, good.URL))
+	l.at(first, 2)
+	if there := l.find(dead); there == nil {
+		l.Error("the first torrent has gone before the second one was complete")
+	}
+
+	l.torrents.release(l, good)
+	job := l.completes(first)
+	l.wantStory(job, "enqueued", "started", "next_source", "completed")
+	l.wantContent(job, good)
+	if job.SourceURL != good.URL || job.InfohashV1 != good.InfohashV1 || job.Sources[0].Outcome != "stalled" {
+		l.Errorf("%+v", job)
+	}
+	l.eventually("the first torrent is gone", func() bool { return l.find(dead) == nil })
+	l.wantFiles(first, dead, false)
+
+	failed, err := l.store.Downloads.FailedReleases(l.Context(), job.BookID, job.MediaType)
+	must(l, err)
+	if len(failed) != 2 { // the infohash and the link
+		l.Errorf("remembered: %q", failed)
+	}
+}
+
+// earlierSource completes the first source while the second one is tried.
+func earlierSource(l *library) {
+	slow, dead := l.unseeded("slow.epub"), l.unseeded("dead-too.epub")
+	job := l.at(l.added(l.askOf(slow.Magnet(), dead.URL)), 2)
+	l.torrents.release(l, slow)
+	job = l.completes(job)
+	if story := l.story(job); story[len(story)-2] != "earlier_source" && story[len(story)-3] != "earlier_source" {
+		l.Errorf("%v", story)
+	}
+	l.wantContent(job, slow)
+	l.eventually("the second torrent is gone", func() bool { return l.find(dead) == nil })
+}
+
+// refusedSource has a first source that is no torrent.
+func refusedSource(l *library) {
+	good := l.unseeded("good-second.epub")
+	job := l.at(l.askOf(l.seed.URL+"/none.torrent", good.URL), 2)
+	l.torrents.release(l, good)
+	job = l.completes(job)
+	l.wantStory(job, "enqueued", "next_source", "started", "completed")
+	if job.Sources[0].Outcome != "SOURCE_REFUSED" {
+		l.Errorf("%+v", job.Sources)
+	}
+}
+
+// noSourceLeft fails with the last one of its sources.
+func noSourceLeft(l *library) {
+	job := l.ends(l.askOf(l.seed.URL+"/a.torrent", l.seed.URL+"/b.torrent", l.seed.URL+"/c.torrent"), lifecycle.DownloadFailed, "enqueue_failed")
+	l.wantStory(job, "enqueued", "next_source", "next_source", "failed")
+}
+
+// canceledAtTheSecond removes the torrents of both sources.
+func canceledAtTheSecond(l *library) {
+	one, two := l.unseeded("canceled-1.epub"), l.unseeded("canceled-2.epub")
+	job := l.at(l.askOf(one.URL, two.URL), 2)
+	job = l.cancel(account.User{ID: job.UserID}, job, false)
+	l.wantStory(job, "enqueued", "started", "next_source", "canceled")
+	if l.find(one) != nil || l.find(two) != nil {
+		l.Errorf("left: %s", l.shown())
+	}
+}
+
+// sourceWithoutWorker loses the worker while the source is changed, and again before the second one completes.
+func sourceWithoutWorker(l *library) {
+	dead, good := l.unseeded("dead-3.epub"), l.unseeded("good-3.epub")
+	job := l.added(l.askOf(dead.URL, good.URL))
+	l.becomes(job, "at the second source", func(d download.Download) bool { return d.SourcePlace == 2 })
+	l.worker.kill()
+	l.startWorker()
+	l.at(job, 2)
+	l.worker.kill()
+	l.torrents.release(l, good)
+	l.startWorker()
+	job = l.completes(job)
+	l.wantContent(job, good)
+	l.eventually("the first torrent is gone", func() bool { return l.find(dead) == nil })
+}
