@@ -44,7 +44,7 @@ func TestABook(t *testing.T) {
 	)
 	w.exec(`UPDATE books SET state = 'Library' WHERE id = $1`, made["id"])
 	got := w.send(w.bobToken, "GET", target, nil).ok(http.StatusOK).body
-	if got["state"] != "Library" || fmt.Sprint(got["media"]) != "[map[media_type:text path:/d/wheels.epub source_url:<nil> status:available]]" {
+	if got["state"] != "Library" || fmt.Sprint(got["media"]) != "[map[files:0 media_type:text path:/d/wheels.epub source_url:<nil> status:available]]" {
 		t.Errorf("Bob sees %v", got)
 	}
 	if bare := w.send(w.bobToken, "POST", "/v1/books", `{"title":"x"}`).ok(http.StatusCreated).body; bare["author"] != "" {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/account"
@@ -23,8 +22,9 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// shelve puts a file of a book's text into the library folder and into the record, and returns its sha256.
-func (s *rig) shelve(book int64, path, content string) (sum string) {
+// shelve puts a file of a book's text, which a user's download from a link has brought, into the library folder and into
+// the record, and returns its sha256.
+func (s *rig) shelve(book int64, path, content, link string, owner int64) (sum string) {
 	s.Helper()
 	file := filepath.Join(s.env["STAGECOACH_LIBRARY_DIR"], filepath.FromSlash(path))
 	must(s, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -33,8 +33,8 @@ func (s *rig) shelve(book int64, path, content string) (sum string) {
 	db, err := pgx.Connect(s.Context(), s.ground.DatabaseURL)
 	must(s, err)
 	defer db.Close(context.Background())
-	_, err = db.Exec(s.Context(), `INSERT INTO media_assets (book_id, media_type, status, path, source_url)
-		VALUES ($1, 'text', 'available', '/d', 'm') ON CONFLICT DO NOTHING`, book)
+	_, err = db.Exec(s.Context(), `INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id)
+		VALUES ($1, 'text', 'available', '/d', $2, $3) ON CONFLICT DO NOTHING`, book, link, owner)
 	must(s, err)
 	_, err = db.Exec(s.Context(), `INSERT INTO library_files VALUES ($1, 'text', 1, $2, $3)
 		ON CONFLICT (path) DO UPDATE SET size = $3`, book, path, len(content))
@@ -54,7 +54,7 @@ func TestLibrary(t *testing.T) {
 	_, ben := s.apiUser("Ben", 101)
 	s.call("POST", "/v1/books", ann, map[string]any{"title": "Wheels"}).want(t, 201)
 	path := "Cartwright/Wheels & <Axles>.epub"
-	sum := s.shelve(1, path, strings.Repeat("wheels ", 30_000))
+	sum := s.shelve(1, path, strings.Repeat("wheels ", 30_000), "m", 1)
 	send := func(token, key string) delivery.Job {
 		made := s.call("POST", "/v1/books/1/media/text/send", token, nil, "Idempotency-Key", key).want(t, 200)["deliveries"].([]any)
 		if len(made) != 1 {
@@ -80,7 +80,7 @@ func TestLibrary(t *testing.T) {
 		s.wantDocument(chat, sum)
 	}
 
-	changed := s.shelve(1, path, strings.Repeat("axles ", 30_000))
+	changed := s.shelve(1, path, strings.Repeat("axles ", 30_000), "m", 1)
 	send(ben, "two")
 	if got := s.documents(101); len(got) != 2 || got[1].SHA256 != changed || got[1].Name != "Wheels & <Axles>.epub" {
 		t.Errorf("after a change: %+v", got)
@@ -106,11 +106,13 @@ func TestSentWhenItIsThere(t *testing.T) {
 	l := newLibrary(t, newStandIn(t), map[string]string{"STAGECOACH_LIBRARY_DIR": t.TempDir()})
 	l.downloads.Library = true
 	worker := l.startWorker()
-	for i := range 3 {
+	for i := range 2 {
 		chat := int64(200 + i)
 		reader := l.rig.user(chat)
-		made := l.torrent(fmt.Sprintf("sent-%d.epub", i), torrentsim.TorrentSpec{})
+		made := l.unseeded(fmt.Sprintf("sent-%d.epub", i))
 		job, sum := l.wishes(reader, made.URL, fmt.Sprintf("%d/Wheels.epub", i))
+		job = l.added(job)
+		l.torrents.release(l, made)
 		job = l.over(job)
 		time.Sleep(time.Duration(i) * 15 * time.Millisecond)
 		worker.kill()
@@ -122,11 +124,22 @@ func TestSentWhenItIsThere(t *testing.T) {
 	}
 }
 
+// sentToChat downloads what is sent to a chat then.
+func sentToChat(l *library) {
+	reader, made := l.rig.user(300), l.unseeded("sent-to-chat.epub")
+	job, sum := l.wishes(reader, made.URL, "sent-to-chat.epub")
+	l.added(job)
+	l.torrents.release(l, made)
+	l.completes(job)
+	l.eventually("the book is in the chat", func() bool { return len(l.documents(300)) > 0 })
+	l.wantDocument(300, sum)
+}
+
 // wishes asks for a download for a new book whose file is in the library folder already, and to be sent.
 func (l *library) wishes(reader account.User, link, path string) (job download.Download, sum string) {
 	l.Helper()
 	book := l.book(reader)
-	sum = l.shelve(book.ID, path, "text of "+path)
+	sum = l.shelve(book.ID, path, "text of "+path, link, reader.ID)
 	job, _, err := l.downloads.Start(l.Context(), reader, service.DownloadAsk{
 		BookID: book.ID, MediaType: download.MediaText, SourceURL: link, Send: true,
 	})

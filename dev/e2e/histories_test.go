@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"testing"
 	"time"
@@ -71,10 +72,13 @@ func TestRecordHistories(t *testing.T) {
 // TestRecordDownloadHistories saves those of downloads, in which the parts of TestDownloads end.
 func TestRecordDownloadHistories(t *testing.T) {
 	version := testtemporal.Record(t)
-	l := newLibraryFrom(t, newStandIn(t), impatient, func(settings map[string]string) *rig {
+	settings := map[string]string{"STAGECOACH_LIBRARY_DIR": t.TempDir()}
+	maps.Copy(settings, impatient)
+	l := newLibraryFrom(t, newStandIn(t), settings, func(settings map[string]string) *rig {
 		temporal := startTemporal(t, "limit.historyCount.suggestContinueAsNew=40")
 		return newRigIn(t, testdb.URL(t), temporal, client.DefaultNamespace, settings)
 	})
+	l.downloads.Library = true
 	l.startWorker()
 
 	saved := map[int64]bool{}
@@ -83,6 +87,7 @@ func TestRecordDownloadHistories(t *testing.T) {
 		runs func(*library)
 	}{
 		{"completed", fromMagnet},
+		{"sent", sentToChat},
 		{"file-fetched", fromFile},
 		{"file-refused", noTorrent},
 		{"not-begun", alreadyForeign},

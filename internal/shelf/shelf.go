@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -75,10 +76,9 @@ var (
 
 // openFault turns an error of the file system into a fault. What leads out of the folder is not there.
 func openFault(err error) error {
-	for _, passing := range []error{fs.ErrPermission, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ESTALE} {
-		if errors.Is(err, passing) {
-			return unavailable.WithCause(scrub(err))
-		}
+	passing := []error{fs.ErrPermission, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ESTALE}
+	if slices.ContainsFunc(passing, func(one error) bool { return errors.Is(err, one) }) {
+		return unavailable.WithCause(scrub(err))
 	}
 	return noFile.WithCause(scrub(err))
 }

@@ -239,7 +239,7 @@ func (h *handlers) downloadFor(user account.User) func(download.Download) shape.
 			ContentPath: contentOf(d),
 			Progress:    d.Progress, Size: d.Size, Speed: d.Speed, ETASeconds: d.ETA,
 			FailureReason: d.FailureReason, LastError: shape.Optional(d.LastError), Attention: shape.Optional(d.Attention),
-			Send: d.Send, SentAt: shape.OptionalTime(d.SentAt), Files: d.Files,
+			Send: d.Send, SentAt: shape.OptionalTime(d.SentAt), Files: d.FileCount,
 			CancelRequested: d.CancelRequestedAt != nil, AllowedActions: service.DownloadActions(user, d),
 			WaitsFor:   shape.Optional(service.DownloadWaitsFor(d)),
 			WorkflowID: d.WorkflowID(),

@@ -45,10 +45,11 @@ func (s *Store) WishSent(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET send = true WHERE id = $1 AND status IN `+liveDownloads, id)
 }
 
-// MarkNotSent records why the deliveries of a download's files could not be made, with a notice to its owner.
+// MarkNotSent records why the deliveries of a download's files could not be made, with a notice to its owner, unless the
+// download needs a person's attention already.
 func (s *Store) MarkNotSent(ctx context.Context, id int64, code fault.Code) error {
 	_, err := s.Change(ctx, id, func(walk *DownloadWalk) error {
-		if walk.Row.SentAt == nil && walk.Row.Attention != string(code) {
+		if walk.Row.SentAt == nil && walk.Row.Attention == "" {
 			walk.Row.Attention = string(code)
 			walk.Note(lifecycle.DownloadNotSent)
 		}

@@ -64,9 +64,9 @@ type Download struct {
 	CancelError       string     `db:"cancel_error"`        // a fault code: why the last removal of the torrent failed
 	KeepFiles         bool       `db:"keep_files"`
 
-	Send   bool       `db:"send"`    // its files are to be sent to the owner when they are there
-	SentAt *time.Time `db:"sent_at"` // when their deliveries were made
-	Files  int        `db:"files"`   // that the library folder has of its medium
+	Send      bool       `db:"send"`       // its files are to be sent to the owner when they are there
+	SentAt    *time.Time `db:"sent_at"`    // when their deliveries were made
+	FileCount int        `db:"file_count"` // of files that the library folder has of its medium
 
 	RequestKey        string     `db:"request_key"` // the user's key; empty: each request is a new one
 	WorkflowStartedAt *time.Time `db:"workflow_started_at"`
@@ -99,7 +99,7 @@ const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, sou
 	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, d.infohash_v1, d.infohash_v2,
 	save_path, content_path, d.size, progress, speed, eta_seconds, added_at, resumed_at, progress_at, attention, imported,
 	cancel_requested_at, cancel_requested_by, removing_at, cancel_error, keep_files, send, sent_at,
-	(SELECT count(*) FROM library_files f WHERE f.book_id = d.book_id AND f.media_type = d.media_type) AS files,
+	(SELECT count(*) FROM library_files f WHERE f.book_id = d.book_id AND f.media_type = d.media_type) AS file_count,
 	coalesce(request_key, '') AS request_key, workflow_started_at, source_place, sources_left, ` + sourcesColumn + `,
 	u.status AS user_status, coalesce(b.title, '') AS book_title, now() AS now
 	FROM download_jobs d JOIN users u ON u.id = d.user_id LEFT JOIN books b ON b.id = d.book_id `

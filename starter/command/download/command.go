@@ -230,10 +230,8 @@ func remark(d shape.Download) string {
 	switch {
 	case d.FailureReason != nil:
 		return why(d)
-	case d.Ended() && d.Attention != nil:
-		return "not sent: " + *d.Attention
 	case d.Ended():
-		return ""
+		return shape.Value(d.Attention)
 	case d.CancelRequested:
 		return "being cancelled"
 	case d.FirstNotFoundAt != nil:
