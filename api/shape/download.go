@@ -25,7 +25,7 @@ type Download struct {
 	FailureReason   *string                    `json:"failure_reason" example:"missing_external_job" doc:"null unless failed"`
 	LastError       *string                    `json:"last_error" example:"PROVIDER_UNAVAILABLE" doc:"A code: what it has to wait for, or why it failed in more detail"`
 	Attention       *string                    `json:"attention" example:"stalled" doc:"A code: why a person should look; null: no need"`
-	WaitsFor        *string                    `json:"waits_for" example:"qbittorrent" doc:"qbittorrent: to take, download or remove the torrent; torrent: it is missing; progress: there has been none for long; null: it has ended"`
+	WaitsFor        *string                    `json:"waits_for" example:"qbittorrent" doc:"qbittorrent: to take, download or remove the torrent; torrent: it is missing; progress: there has been none for long; library: to take the files of the complete torrent, or a person who repeats that; null: it has ended"`
 	CancelRequested bool                       `json:"cancel_requested" doc:"Somebody wants it to end; that is tried until the torrent is known to be gone"`
 	AllowedActions  []lifecycle.DownloadAction `json:"allowed_actions" example:"[\"cancel\"]" doc:"What you may do now"`
 	WorkflowID      string                     `json:"workflow_id" example:"download/3/4/text" doc:"In Temporal; the job before and after it for the same user, book and medium have the same"`
