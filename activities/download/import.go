@@ -28,13 +28,17 @@ type Library struct {
 
 // needsImport says whether a job's files have to be put into the library folder before it completes. They stay where
 // they are when the book keeps the medium of another user.
-func (d *Activities) needsImport(ctx context.Context, move lifecycle.DownloadMove) (job download.Download, needs bool, err error) {
+func (d *Activities) needsImport(
+	ctx context.Context, move lifecycle.DownloadMove,
+) (job download.Download, needs bool, err error) {
 	if move.Action != lifecycle.DownloadActionComplete || d.Library.Dir == "" {
 		return job, false, nil
 	}
 
 	job, err = d.Store.ByID(ctx, move.JobID)
-	if err != nil || lifecycle.Download.Terminal(job.State) || job.SourcePlace != max(move.Place, 1) || job.RemovingAt != nil || job.BookTitle == "" || job.ContentPath == "" {
+	over := lifecycle.Download.Terminal(job.State) || job.RemovingAt != nil || job.BookTitle == "" ||
+		job.SourcePlace != max(move.Place, 1)
+	if err != nil || over || job.ContentPath == "" {
 		return job, false, err
 	}
 	needs, err = d.Store.MayReplace(ctx, job)
@@ -42,8 +46,8 @@ func (d *Activities) needsImport(ctx context.Context, move lifecycle.DownloadMov
 }
 
 // ImportDownload puts the files of a complete torrent into the library folder and completes the job, in this order. A
-// repeated call finds the files of the call before and changes nothing. A torrent that qBittorrent does not have is left
-// to the watcher.
+// repeated call finds the files of the call before and changes nothing. A torrent that is not there, or not complete,
+// is left to the watcher.
 func (d *Activities) ImportDownload(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	ctx, stop := temporalio.WithWatchdog(ctx)
 	defer stop()
@@ -53,7 +57,8 @@ func (d *Activities) ImportDownload(ctx context.Context, jobID int64) (lifecycle
 		job, err = d.Store.ByID(ctx, jobID)
 		return err
 	})
-	if err != nil || lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil || job.Attention == string(fault.ImportFailed) {
+	over := lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil
+	if err != nil || over || job.Attention == string(fault.ImportFailed) {
 		return answer(ctx, job, err)
 	}
 
@@ -251,7 +256,9 @@ func (d *Activities) notImported(ctx context.Context, job download.Download, err
 	}
 
 	problem := temporalio.FaultOf(err)
-	d.Log.Warn("download not imported", "download", job.ID, "code", problem.Code, "problem", problem.Message, "cause", problem.Cause)
+	d.Log.Warn(
+		"download not imported", "download", job.ID, "code", problem.Code, "problem", problem.Message, "cause", problem.Cause,
+	)
 	if problem.Code == fault.Internal || problem.Code == fault.StoreUnavailable {
 		problem = problem.Retry()
 	}

@@ -87,7 +87,9 @@ func (s *Sync) removeOne(ctx context.Context, t qbittorrent.Torrent) error {
 
 // planSeeded chooses torrents that were shared enough and that no job needs: each of their jobs has ended, and each
 // completed one has its files in the library folder.
-func (s *Sync) planSeeded(ctx context.Context, torrents []qbittorrent.Torrent) (seeded []qbittorrent.Torrent, err error) {
+func (s *Sync) planSeeded(
+	ctx context.Context, torrents []qbittorrent.Torrent,
+) (seeded []qbittorrent.Torrent, err error) {
 	var asked []int64
 	for _, t := range torrents {
 		if s.Settings.Seeds.met(t) {

@@ -32,7 +32,7 @@ type SentFile struct {
 type Media struct {
 	MediaType string  `json:"media_type" enum:"text,audio"`
 	Status    string  `json:"status" enum:"available,deleted,missing"`
-	Path      string  `json:"path" example:"/downloads/job-9/wheels.epub" doc:"In qBittorrent's file system; a folder when the torrent has several files"`
+	Path      string  `json:"path" example:"/downloads/job-9/wheels.epub" doc:"In the library folder, when it is relative, else in qBittorrent's file system; a folder when there are several files"`
 	Files     int     `json:"files" example:"1" doc:"How many files the library folder has of it; 0: nothing can be sent"`
 	SourceURL *string `json:"source_url" example:"magnet:?xt=urn:btih:…" doc:"Of the first download that brought it; null for others than its owner and administrators"`
 }

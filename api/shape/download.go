@@ -30,7 +30,7 @@ type Download struct {
 	Send            bool                       `json:"send" doc:"Its files are sent to its owner's chat when they are there"`
 	SentAt          *time.Time                 `json:"sent_at" example:"2026-03-01T14:00:05Z" doc:"When the deliveries for send were made; null before. What could not be sent shows in attention"`
 	Files           int                        `json:"files" example:"1" doc:"How many files of its medium the library folder has; 0: nothing can be sent"`
-	WaitsFor        *string                    `json:"waits_for" example:"qbittorrent" doc:"qbittorrent: to take, download or remove the torrent; torrent: it is missing; progress: there has been none for long; null: it has ended"`
+	WaitsFor        *string                    `json:"waits_for" example:"qbittorrent" doc:"qbittorrent: to take, download or remove the torrent; torrent: it is missing; progress: there has been none for long; library: to take the files of the complete torrent, or a person who repeats that; null: it has ended"`
 	CancelRequested bool                       `json:"cancel_requested" doc:"Somebody wants it to end; that is tried until the torrent is known to be gone"`
 	AllowedActions  []lifecycle.DownloadAction `json:"allowed_actions" example:"[\"cancel\"]" doc:"What you may do now"`
 	WorkflowID      string                     `json:"workflow_id" example:"download/3/4/text" doc:"In Temporal; the job before and after it for the same user, book and medium have the same"`

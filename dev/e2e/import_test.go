@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -129,4 +130,24 @@ func (l *imports) wantFiles(job download.Download, of ...string) {
 			l.Errorf("%s is no link to %s", lies[i], of[i])
 		}
 	}
+}
+
+// TestRecordImportHistories saves the history of a download whose import fails and is repeated, with the stand-in.
+func TestRecordImportHistories(t *testing.T) {
+	version := testtemporal.Record(t)
+	dir := t.TempDir()
+	l := newLibrary(t, newStandIn(t), map[string]string{
+		"STAGECOACH_LIBRARY_DIR": dir, "STAGECOACH_QBITTORRENT_SAVE_PATH": filepath.Join(dir, "downloads"),
+	})
+	l.startWorker()
+	owner, made := l.reader(), l.unseeded("imported.epub")
+	job := l.ask(owner, made.URL)
+	l.torrents.release(l, made)
+	job = l.becomes(job, "failed to be imported", func(d download.Download) bool { return d.Attention != "" })
+
+	must(t, os.MkdirAll(job.SavePath, 0o755))
+	must(t, os.WriteFile(filepath.Join(job.SavePath, made.Name), l.content(made), 0o644))
+	_, err := l.downloads.RetryImport(t.Context(), owner, job.ID)
+	must(t, err)
+	l.save(version, "import-repeated", l.completes(job))
 }

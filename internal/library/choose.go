@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -75,14 +76,36 @@ var zip = starts("PK\x03\x04")
 // formats are those of each medium, the ones that readers like best first.
 var formats = map[string][]Format{
 	"text": {
-		{"epub", zip}, {"fb2", xml}, {"fb2.zip", zip}, {"azw3", at(60, "BOOKMOBI")}, {"mobi", at(60, "BOOKMOBI", "TEXtREAd")},
-		{"azw", at(60, "BOOKMOBI", "TEXtREAd")}, {"pdf", has("%PDF-")}, {"djvu", starts("AT&TFORM")}, {"djv", starts("AT&TFORM")},
-		{"rtf", starts(`{\rtf`)}, {"docx", zip}, {"odt", zip}, {"doc", starts("\xd0\xcf\x11\xe0", `{\rtf`)}, {"cbz", zip},
-		{"cbr", starts("Rar!", "PK\x03\x04")}, {"html", plain}, {"htm", plain}, {"txt", plain},
+		{"epub", zip},
+		{"fb2", xml},
+		{"fb2.zip", zip},
+		{"azw3", at(60, "BOOKMOBI")},
+		{"mobi", at(60, "BOOKMOBI", "TEXtREAd")},
+		{"azw", at(60, "BOOKMOBI", "TEXtREAd")},
+		{"pdf", has("%PDF-")},
+		{"djvu", starts("AT&TFORM")},
+		{"djv", starts("AT&TFORM")},
+		{"rtf", starts(`{\rtf`)},
+		{"docx", zip},
+		{"odt", zip},
+		{"doc", starts("\xd0\xcf\x11\xe0", `{\rtf`)},
+		{"cbz", zip},
+		{"cbr", starts("Rar!", "PK\x03\x04")},
+		{"html", plain},
+		{"htm", plain},
+		{"txt", plain},
 	},
 	"audio": {
-		{"m4b", at(4, "ftyp")}, {"mp3", sound}, {"m4a", at(4, "ftyp")}, {"mp4", at(4, "ftyp")}, {"aac", sound}, {"flac", starts("fLaC", "ID3")},
-		{"ogg", starts("OggS")}, {"oga", starts("OggS")}, {"opus", starts("OggS")}, {"wma", starts("\x30\x26\xb2\x75")},
+		{"m4b", at(4, "ftyp")},
+		{"mp3", sound},
+		{"m4a", at(4, "ftyp")},
+		{"mp4", at(4, "ftyp")},
+		{"aac", sound},
+		{"flac", starts("fLaC", "ID3")},
+		{"ogg", starts("OggS")},
+		{"oga", starts("OggS")},
+		{"opus", starts("OggS")},
+		{"wma", starts("\x30\x26\xb2\x75")},
 		{"wav", starts("RIFF")},
 	},
 }
@@ -123,7 +146,7 @@ func Choose(mediaType string, files []File) ([]Chosen, error) {
 	case best < 0:
 		return nil, fault.New(fault.MediumUnsuitable, "the torrent has no file of the medium")
 	case len(byFormat[best]) > maxFiles || bytesOf[best] > maxBytes:
-		return nil, fault.New(fault.MediumUnsuitable, "the torrent has more than %d files, or more than %d GiB", maxFiles, maxBytes>>30)
+		return nil, fault.New(fault.MediumUnsuitable, "the medium has more than %d files or %d GiB", maxFiles, maxBytes>>30)
 	}
 	return inOrder(byFormat[best])
 }
@@ -150,6 +173,6 @@ func inOrder(chosen []Chosen) ([]Chosen, error) {
 
 // local says whether a path of a torrent stays in its folder.
 func local(file string) bool {
-	return file != "" && path.Clean(file) == file && !path.IsAbs(file) && file != ".." && !strings.HasPrefix(file, "../") &&
-		!strings.ContainsAny(file, "\\\x00") && strings.Count(file, "/") < maxDepth
+	return filepath.IsLocal(file) && path.Clean(file) == file && !strings.ContainsAny(file, "\\\x00") &&
+		strings.Count(file, "/") < maxDepth
 }

@@ -46,7 +46,8 @@ func TestChoose(t *testing.T) {
 			"audio", filesOf("a?.mp3", "A*.mp3"), []string{"A*.mp3 > 1 A_.mp3", "a?.mp3 > 2 a_.mp3"},
 		},
 		"the format with the most bytes": {
-			"audio", []File{{"a.m4b", 10}, {"1.mp3", 30}, {"2.mp3", 30}, {"empty.flac", 0}},
+			"audio",
+			[]File{{"a.m4b", 10}, {"1.mp3", 30}, {"2.mp3", 30}, {"empty.flac", 0}},
 			[]string{"1.mp3 > 1.mp3", "2.mp3 > 2.mp3"},
 		},
 	} {

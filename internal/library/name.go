@@ -52,7 +52,9 @@ func ParseTemplate(text string) (Template, error) {
 	for _, element := range elements {
 		plain := placeholders(Book{}).Replace(element)
 		if element == "" || strings.ContainsAny(plain, "{}") || SafeName(element) != element {
-			return Template{}, errors.New("must be a relative path of names that all file systems allow, with {author}, {title}, {medium} or {id} in them")
+			return Template{}, errors.New(
+				"must be a relative path of names that all file systems allow, with {author}, {title}, {medium} or {id} in them",
+			)
 		}
 	}
 	return Template{elements}, nil

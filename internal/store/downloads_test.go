@@ -504,3 +504,47 @@ func TestBooks(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestImportedFiles writes the files of a medium with the end of its download, and leaves those of others.
+func TestImportedFiles(t *testing.T) {
+	t.Parallel()
+	s := newDownloadRig(t)
+	ctx := t.Context()
+	complete := func(job download.Download, folder string, paths ...string) (download.Download, error) {
+		return s.Downloads.Change(ctx, job.ID, func(walk *download.DownloadWalk) error {
+			walk.Row.Folder, walk.Row.ContentPath = folder, "/downloads/x"
+			for _, path := range paths {
+				walk.Row.Files = append(walk.Row.Files, download.LibraryFile{Path: path, Size: 7})
+			}
+			return walk.Take(download.DownloadStep{Action: lifecycle.DownloadActionComplete})
+		})
+	}
+
+	first := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
+	done, err := complete(first, "A/T", "A/T/2.mp3", "A/T/1.mp3")
+	s.must(err)
+	if !done.Imported || !s.reload(first).Imported {
+		t.Errorf("%+v", done)
+	}
+
+	stranger := download.Download{BookID: first.BookID + 1, MediaType: first.MediaType}
+	if taken, err := s.Downloads.PlacesTaken(ctx, stranger, []string{"A/T/1.mp3", "A/T/3.mp3"}); err != nil || fmt.Sprint(taken) != "[A/T/1.mp3]" {
+		t.Errorf("%v %v", taken, err)
+	}
+	if taken, err := s.Downloads.PlacesTaken(ctx, first, []string{"A/T/1.mp3"}); err != nil || len(taken) != 0 {
+		t.Errorf("its own: %v %v", taken, err)
+	}
+
+	if may, err := s.Downloads.MayReplace(ctx, first); err != nil || !may {
+		t.Error(may, err)
+	}
+	second := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
+	if second.BookID == first.BookID {
+		if _, err := complete(second, "A/T (2)", "A/T (2)/1.mp3"); err != nil {
+			t.Error(err)
+		}
+		if taken, err := s.Downloads.PlacesTaken(ctx, stranger, []string{"A/T/1.mp3", "A/T (2)/1.mp3"}); err != nil || fmt.Sprint(taken) != "[A/T (2)/1.mp3]" {
+			t.Errorf("replaced: %v %v", taken, err)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func (p process) mediaSweep() *reconcile.MediaSweep {
 	}
 	return &reconcile.MediaSweep{
 		Store: p.Store.Downloads, Alerts: p.Store.Notices, Log: p.Log,
-		Root: p.Config.Media.Root, SavePath: p.Config.QBittorrent.SavePath,
+		Root: p.Config.Media.Root, SavePath: p.Config.QBittorrent.SavePath, Library: p.Config.Library.Dir,
 		MaxPercent: p.Config.Media.MaxPercent,
 		OnSwept:    func(result string) { p.Metrics.MediaSweeps.WithLabelValues(result).Inc() },
 	}

@@ -38,7 +38,7 @@ func OfLibrary(dir string, downloads func(context.Context) (string, error)) Chec
 		_ = os.Remove(other)
 		if errors.Is(err, syscall.EXDEV) {
 			return Result{
-				State: StateWorks, Detail: "files are copied: qBittorrent's folder is on another file system or mount, where no hard link leads",
+				State: StateWorks, Detail: "files are copied: no hard link leads to qBittorrent's file system or mount",
 			}
 		}
 		return Result{State: StateWorks, Detail: "files are linked: they take no more room while torrents stay"}

@@ -51,6 +51,7 @@ type MediaSweep struct {
 	Alerts     Alerts
 	Log        *slog.Logger
 	Root       string              // where SavePath is mounted here; empty: there are no sweeps
+	Library    string              // the library folder, which media of relative paths are in; empty: there is none
 	SavePath   string              // in qBittorrent's file system; empty: the same as Root
 	MaxPercent int64               // of the available media: a sweep that would mark more stops
 	OnSwept    func(result string) // counts sweeps; nil: not counted
@@ -123,13 +124,20 @@ func (m *MediaSweep) plan(ctx context.Context) (plan mediaPlan, err error) {
 		return plan, err
 	}
 	defer func() { _ = root.Close() }()
+	library := root
+	if m.Library != "" {
+		if library, err = os.OpenRoot(m.Library); err != nil {
+			return plan, err
+		}
+		defer func() { _ = library.Close() }()
+	}
 
 	for last := (download.LyingMedium{}); ; {
 		media, err := m.Store.LyingMedia(ctx, last, mediaBatch)
 		if err != nil {
 			return plan, err
 		}
-		if err := m.addBatch(root, media, &plan); err != nil {
+		if err := m.addBatch(root, library, media, &plan); err != nil {
 			return plan, err
 		}
 		if len(media) < mediaBatch {
@@ -148,18 +156,22 @@ func (m *MediaSweep) plan(ctx context.Context) (plan mediaPlan, err error) {
 }
 
 // addBatch adds the results of a batch of media to the plan.
-func (m *MediaSweep) addBatch(root *os.Root, media []download.LyingMedium, plan *mediaPlan) error {
+func (m *MediaSweep) addBatch(root, library *os.Root, media []download.LyingMedium, plan *mediaPlan) error {
 	if err := m.marked(); err != nil {
 		return err
 	}
 
 	for _, medium := range media {
+		in := root
 		place, ok := m.place(medium.Path)
+		if m.Library != "" && filepath.IsLocal(medium.Path) {
+			in, place, ok = library, medium.Path, true
+		}
 		if !ok {
 			continue
 		}
 
-		there, err := exists(root, place)
+		there, err := exists(in, place)
 		if err != nil {
 			return err
 		}

@@ -218,3 +218,26 @@ func TestMediaAreNotLookedForElsewhere(t *testing.T) {
 
 	r.want("the marker is back", 1, download.BookArchive, download.MediaMissing)
 }
+
+// TestMediaOfTheLibraryFolder looks for imported files in the library folder.
+func TestMediaOfTheLibraryFolder(t *testing.T) {
+	t.Parallel()
+	r := newMediaRig(t, 100)
+	r.exec(`UPDATE media_assets SET path = 'A/T' || book_id || '.epub' WHERE book_id < 3`)
+	r.write("library/A/T1.epub")
+	r.sweepOnce()
+	r.want("there is no library folder", 2, download.BookLibrary, download.MediaAvailable)
+
+	r.sweep.Library = filepath.Join(r.root, "library")
+	if got := r.sweepOnce(); got != MediaSwept {
+		t.Fatalf("the sweep says %q", got)
+	}
+	r.want("it is there", 1, download.BookLibrary, download.MediaAvailable)
+	r.want("it is gone", 2, download.BookArchive, download.MediaMissing)
+	r.want("it lies with qBittorrent", 3, download.BookLibrary, download.MediaAvailable)
+
+	r.remove("library")
+	if got := r.sweepOnce(); got != MediaSweepFailed {
+		t.Errorf("without the folder the sweep says %q", got)
+	}
+}
