@@ -213,7 +213,7 @@ func (h *handlers) retryDownload(ctx context.Context, r *chat.Request, args chat
 	}
 
 	again, created, err := h.begin(ctx, r, service.DownloadAsk{
-		BookID: job.BookID, MediaType: job.MediaType, Source: job.Source, SourceURL: job.SourceURL, Sources: job.Left(),
+		BookID: job.BookID, MediaType: job.MediaType, Source: job.Source, SourceURL: job.SourceURL,
 		Key: "bot/again/" + strconv.FormatInt(job.ID, 10),
 	})
 	if err != nil {
