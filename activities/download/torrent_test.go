@@ -132,7 +132,7 @@ func TestNothingToHandOver(t *testing.T) {
 	s.must(s.Store.Downloads.RequestCancel(t.Context(), ending.ID, nil, false))
 
 	for job, want := range map[*download.Download]lifecycle.DownloadRecord{
-		&over: {Status: "failed", Reason: fault.ProviderError, Place: 1},
+		&over:   {Status: "failed", Reason: fault.ProviderError, Place: 1},
 		&ending: {Status: "queued", CancelRequested: true, Place: 1},
 	} {
 		value, err := s.env.ExecuteActivity(s.AddTorrent, job.ID)
