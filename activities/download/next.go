@@ -16,14 +16,15 @@ func (d *Activities) NextSource(ctx context.Context, by lifecycle.DownloadSwitch
 	return answer(ctx, job, err)
 }
 
-// removeOthers removes the torrents of a job's other sources, or leaves them to other jobs that hold them.
-func (d *Activities) removeOthers(ctx context.Context, job download.Download) error {
+// removeAll removes the torrents of all of a job's sources, or leaves them to other jobs that hold them.
+func (d *Activities) removeAll(ctx context.Context, job download.Download) error {
 	for _, tag := range job.Tags() {
-		if tag == job.Tag() {
-			continue
+		v1, v2 := job.InfohashV1, job.InfohashV2
+		if tag != job.Tag() { // of those that were left, what has lost its tag is not known to be the job's
+			v1, v2 = "", ""
 		}
-		there, err := d.Torrents.Find(ctx, tag, "", "")
-		if err == nil && there != nil {
+		there, err := d.Torrents.Find(ctx, tag, v1, v2)
+		if err == nil && there != nil && d.Torrents.Ours(*there) {
 			err = d.letGo(ctx, job, *there, tag)
 		}
 		if err != nil {

@@ -26,7 +26,7 @@ type tidyPlan struct {
 	remove []removal                        // canceled, and added again by a late request
 	stop   []qbittorrent.Torrent            // failed: the next try of the same torrent continues with the data that is there
 	finish map[string][]qbittorrent.Torrent // by the done category: of failed ones "", of completed ones their medium
-	tags   []string                         // of jobs that have failed or were canceled, and of sources that others were complete before
+	tags   []string                         // of jobs that have failed or were canceled, and of sources that were not needed
 	sweep  bool                             // tags may be left of sources whose torrents are gone
 }
 

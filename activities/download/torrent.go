@@ -237,8 +237,8 @@ func (d *Activities) LookForTorrent(ctx context.Context, jobID int64) (again Req
 	return again, retryAlways(ctx, err)
 }
 
-// RemoveTorrent removes the torrents of a job, or leaves them to other jobs that hold them, and succeeds only once that is done.
-// It records a failure for the people who wait for the end. A job that has ended keeps its end, which the result
+// RemoveTorrent removes the torrents of a job, or leaves them to other jobs that hold them, and succeeds only once that
+// is done. It records a failure for the people who wait for the end. A job that has ended keeps its end, which the result
 // returns. Its workflow may not know that end: when Temporal rejects a workflow task because a signal arrived at that
 // moment, the write of that task is in the record all the same.
 func (d *Activities) RemoveTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
@@ -252,15 +252,7 @@ func (d *Activities) RemoveTorrent(ctx context.Context, jobID int64) (lifecycle.
 		return recordOf(job), retryAlways(ctx, err)
 	}
 
-	there, err := d.Torrents.Find(ctx, job.Tag(), job.InfohashV1, job.InfohashV2)
-	if err == nil && there != nil && d.Torrents.Ours(*there) {
-		err = d.letGo(ctx, job, *there, job.Tag())
-	}
-
-	if err == nil {
-		err = d.removeOthers(ctx, job)
-	}
-
+	err = d.removeAll(ctx, job)
 	if err == nil {
 		err = d.Torrents.DeleteTags(ctx, job.Tags()...)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torznabsim"
+	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/torznab"
 )
@@ -77,6 +79,27 @@ func TestAReleaseIsFound(t *testing.T) {
 	if job := w.downloads()[2]; job.BookID != 1 || job.MediaType != download.MediaAudio || job.SourceURL != otherMagnet {
 		t.Errorf("%+v", job)
 	}
+}
+
+// TestTheNextRelease shows which of several sources is tried, and marks the one that has failed in the next search.
+func TestTheNextRelease(t *testing.T) {
+	t.Parallel()
+	w, _ := newReader(t)
+	w.writes(anna, "en", "/find wheels")
+	w.presses(anna, "1. ")
+	w.presses(anna, "➕ Add “wheels”")
+	w.sees(anna, "✅ Download #1 has started.")
+	job := w.downloads()[0]
+	if len(job.Sources) != 2 || job.Sources[0].Title != "On <Wheels> (better)" {
+		t.Fatalf("%+v", job)
+	}
+
+	_, err := w.store.Downloads.Switch(t.Context(), lifecycle.DownloadSwitch{JobID: job.ID, From: 1, Outcome: fault.Stalled})
+	w.must(err)
+	w.sees(anna, "📥 #1", "🧭 Source 2 of 2")
+	w.writes(anna, "en", "/book 1")
+	w.presses(anna, "🔎 text")
+	w.sees(anna, "<b>1.</b> On &lt;Wheels&gt; (epub)", "<b>2.</b> On &lt;Wheels&gt; (better)", "3 d · ⚠️ failed before · Other")
 }
 
 // TestASearchFails names an indexer that does not answer; a button of an old list, and a bot without indexers, say so.

@@ -130,21 +130,15 @@ func (c *Downloads) Search(
 	if book != 0 {
 		failed, err = c.Store.Downloads.FailedReleases(ctx, book, mediaType)
 	}
+	var last []Release
 	for _, r := range answer.Releases {
-		found.Releases = append(found.Releases, Release{r, failedBefore(failed, r.SourceURL, r.Infohash)})
-	}
-	slices.SortStableFunc(found.Releases, func(a, b Release) int {
-		switch {
-		case a.FailedBefore == b.FailedBefore:
-			return 0
-		case a.FailedBefore:
-			return 1
-		default:
-			return -1
+		if failedBefore(failed, r.SourceURL, r.Infohash) {
+			last = append(last, Release{r, true})
+		} else {
+			found.Releases = append(found.Releases, Release{r, false})
 		}
-	})
-	found.Failed = answer.Failed
-	return found, err
+	}
+	return Found{append(found.Releases, last...), answer.Failed}, err
 }
 
 // failedBefore says whether a release is one of those that have failed.
@@ -152,30 +146,36 @@ func failedBefore(failed []string, link, infohash string) bool {
 	return slices.Contains(failed, link) || infohash != "" && slices.Contains(failed, infohash)
 }
 
-// sourcesOf gives the sources of a request: each link and each torrent once, with what is known of it.
+// countSearch counts a search of a user, or refuses it. Agents share the limit of their owner.
+func (c *Downloads) countSearch(user account.User) error {
+	if c.Searches == nil {
+		return nil
+	}
+	wait := c.Searches.Take(*cmp.Or(user.OwnerID, &user.ID), searchRate)
+	if wait == 0 {
+		return nil
+	}
+	return fault.New(fault.RateLimited, "too many searches: slow down").With("limit", allowance.LimitSearches).After(wait)
+}
+
+// sourcesOf gives the sources of a request: each link and each torrent once.
 func sourcesOf(a DownloadAsk) (sources []download.Source, err error) {
-	known := map[string]int{} // by link and infohash
-	for i, source := range append([]download.Source{{SourceURL: a.SourceURL}}, a.Sources...) {
+	all := a.Sources
+	if len(all) == 0 || all[0].SourceURL != a.SourceURL {
+		all = append([]download.Source{{SourceURL: a.SourceURL}}, all...)
+	}
+
+	known := map[string]bool{}
+	for i, source := range all {
 		origin, err := torrent.ParseSource(source.SourceURL)
 		if err != nil {
-			return nil, fault.As(err).WithField(fmt.Sprintf("sources[%d].source_url", i-1))
+			return nil, fault.As(err).WithField(fmt.Sprintf("sources[%d].source_url", i-len(all)+len(a.Sources)))
 		}
 		source.Infohash = cmp.Or(origin.V1, origin.V2, source.Infohash)
-
-		at, again := known[source.SourceURL]
-		if byHash, found := known[source.Infohash]; found {
-			at, again = byHash, true
+		if !known[source.SourceURL] && !known[source.Infohash] {
+			sources = append(sources, source)
 		}
-		if !again {
-			at, sources = len(sources), append(sources, source)
-		} else if sources[at].Title == "" {
-			source.SourceURL, source.Infohash = sources[at].SourceURL, cmp.Or(sources[at].Infohash, source.Infohash)
-			sources[at] = source
-		}
-		known[source.SourceURL] = at
-		if source.Infohash != "" {
-			known[source.Infohash] = at
-		}
+		known[source.SourceURL], known[source.Infohash] = true, source.Infohash != ""
 	}
 
 	if len(sources) > download.MaxSources {
@@ -198,23 +198,10 @@ func (c *Downloads) candidates(
 			list = append(list, download.JobSource{Source: source, Place: len(list) + 1})
 		}
 	}
-
 	if len(list) == 1 {
-		return nil, err
+		list = nil
 	}
 	return list, err
-}
-
-// countSearch counts a search of a user, or refuses it. Agents share the limit of their owner.
-func (c *Downloads) countSearch(user account.User) error {
-	if c.Searches == nil {
-		return nil
-	}
-	wait := c.Searches.Take(*cmp.Or(user.OwnerID, &user.ID), searchRate)
-	if wait == 0 {
-		return nil
-	}
-	return fault.New(fault.RateLimited, "too many searches: slow down").With("limit", allowance.LimitSearches).After(wait)
 }
 
 // SourcesFrom gives releases that were found as sources of a download.

@@ -238,7 +238,8 @@ func (r *run) add(life workflow.Context) (record lifecycle.DownloadRecord, err e
 			if refused++; refused == refusals {
 				return record, err
 			}
-			err = r.do(life, workflow.NewTimer(life, r.Settings.AddEvery), nil)
+			// a setting must not decide whether there is a timer
+			err = r.do(life, workflow.NewTimer(life, max(r.Settings.AddEvery, time.Second)), nil)
 		case fault.StoreUnavailable:
 			err = nil
 		default:

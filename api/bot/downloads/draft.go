@@ -216,7 +216,7 @@ func (h *handlers) retryDownload(ctx context.Context, r *chat.Request, args chat
 	}
 
 	again, created, err := h.begin(ctx, r, service.DownloadAsk{
-		BookID: job.BookID, MediaType: job.MediaType, Source: job.Source, SourceURL: job.SourceURL, Sources: job.Left(),
+		BookID: job.BookID, MediaType: job.MediaType, Source: job.Source, SourceURL: job.SourceURL,
 		Send: job.Send && h.downloads.Library,
 		Key:  "bot/again/" + strconv.FormatInt(job.ID, 10),
 	})

@@ -56,6 +56,10 @@ func everyState(user string) []shownAs {
 			eta := int64(355)
 			d.Progress, d.Speed, d.ETASeconds = 0.42, 100, &eta
 		}), []string{`<progress value="42"`, "42% (420 B of 1000 B)", "100 B a second", "6 min left"}, true, false},
+		{made("downloading", func(d *shape.Download) {
+			d.SourcePlace = 2
+			d.Sources = []shape.DownloadSource{{Place: 1, Title: "On <Wheels>", Indexer: "Books", Size: 1000, Outcome: text(fault.Stalled)}, {Place: 2}}
+		}), []string{"Source 2 of 2", "On &lt;Wheels&gt; <span class=\"quiet\">Books</span>", "no progress for a long time", "Link <span class=\"badge busy\">this one now</span>"}, true, false},
 		{made("downloading", func(d *shape.Download) { d.Attention = text(fault.Stalled) }), []string{"No data at the moment", "no progress for a long time"}, true, false},
 		{made("downloading", func(d *shape.Download) {
 			d.Attention, d.LastError = text(fault.ImportFailed), text(fault.ImportFailed)

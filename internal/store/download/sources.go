@@ -84,19 +84,6 @@ func (d Download) AsksFor(link string) bool {
 	return d.SourceURL == link || len(d.Sources) > 0 && d.Sources[0].SourceURL == link
 }
 
-// Left lists the sources that can still be tried, with the current one first, for another download.
-func (d Download) Left() (sources []Source) {
-	for _, s := range d.Sources {
-		switch {
-		case s.Place == d.SourcePlace:
-			sources = slices.Insert(sources, 0, s.Source)
-		case s.Outcome == "":
-			sources = append(sources, s.Source)
-		}
-	}
-	return sources
-}
-
 // sourcesColumn reads the sources of job d.
 const sourcesColumn = `(SELECT coalesce(jsonb_agg(jsonb_build_object('place', place, 'source_url', s.source_url, 'title', title,
 		'indexer', indexer, 'size', s.size, 'infohash', coalesce(nullif(s.infohash_v1, ''), s.infohash_v2), 'outcome', outcome)

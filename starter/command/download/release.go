@@ -39,9 +39,13 @@ downloads one of them.`,
 func showReleases(cmd *cobra.Command, found shape.Releases) error {
 	rows := [][]string{{"NO", "SEEDERS", "SIZE", "AGE", "INDEXER", "TITLE"}}
 	for i, r := range found.Items {
+		title := terminal.Shorten(r.Title, 80)
+		if r.FailedBefore {
+			title += " (failed before)"
+		}
 		rows = append(rows, []string{
 			strconv.Itoa(i + 1), seedersText(r), releaseSize(r), age(r.PublishedAt), terminal.Shorten(r.Indexer, 24),
-			terminal.Shorten(r.Title, 80) + failedText(r),
+			title,
 		})
 	}
 
@@ -54,29 +58,15 @@ func showReleases(cmd *cobra.Command, found shape.Releases) error {
 	return nil
 }
 
-// failedText marks a release that has failed before.
-func failedText(r shape.Release) string {
-	if r.FailedBefore {
-		return " (failed before)"
-	}
-	return ""
-}
-
 // sourcesText lists the sources of a download that has several, with why they were left.
 func sourcesText(d shape.Download) string {
 	var lines []string
 	for _, s := range d.Sources {
-		line := strconv.Itoa(s.Place) + " " + terminal.Shorten(strings.TrimSpace(s.Title+" "+s.Indexer), 60)
-		switch {
-		case s.Place == d.SourcePlace:
-			line += ": tried now"
-			if d.Ended() {
-				line = strings.TrimSuffix(line, "tried now") + string(d.Status)
-			}
-		case s.Outcome != nil:
-			line += ": " + terminal.Printable(*s.Outcome)
+		outcome := shape.Value(s.Outcome)
+		if s.Place == d.SourcePlace {
+			outcome = string(d.Status)
 		}
-		lines = append(lines, line)
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%d %s %s", s.Place, terminal.Shorten(s.Title, 60), outcome)))
 	}
 	return strings.Join(lines, "; ")
 }
