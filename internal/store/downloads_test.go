@@ -514,7 +514,7 @@ func TestImportedFiles(t *testing.T) {
 		return s.Downloads.Change(ctx, job.ID, func(walk *download.DownloadWalk) error {
 			walk.Row.Folder, walk.Row.ContentPath = folder, "/downloads/x"
 			for _, path := range paths {
-				walk.Row.Brought = append(walk.Row.Files, download.LibraryFile{Path: path, Size: 7})
+				walk.Row.Brought = append(walk.Row.Brought, download.LibraryFile{Path: path, Size: 7})
 			}
 			return walk.Take(download.DownloadStep{Action: lifecycle.DownloadActionComplete})
 		})
