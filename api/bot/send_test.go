@@ -93,8 +93,10 @@ func TestADownloadFromElsewhereIsOffered(t *testing.T) {
 	w := newLibraryReader(t)
 	book := w.addsBook(anna, "Wheels", "")
 	job := w.starts(anna, book)
-	w.shelves(book, "Wheels.epub")
-	w.completes(job)
+	w.becomes(job, core.Event{Type: "completed", To: string(lifecycle.DownloadCompleted)}, func(d *download.Download) {
+		d.CompletedAt, d.ContentPath, d.Progress = &d.Now, "/books/x", 1
+		d.Folder, d.Brought = "Wheels.epub", []download.LibraryFile{{Path: "Wheels.epub", Size: 10}}
+	})
 	w.sees(anna, "✅ <b>Wheels</b> (text) is in the library.", "📖 Open the book", "📤 Send it here")
 	w.presses(anna, "📤 Send it here")
 	w.eventually("a delivery", func() bool { return w.sends(anna) == "Wheels.epub" })

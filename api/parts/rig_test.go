@@ -348,9 +348,9 @@ INSERT INTO books (title, author, folded, creator_id) SELECT 'A book with the nu
 INSERT INTO media_assets (book_id, media_type, status, path, source_url)
 	SELECT n, 'text', (ARRAY['available', 'deleted', 'missing'])[1 + n % 3], '/library/book', 'magnet:?xt=urn:btih:' || repeat('1a', 20) || '&dn=WORD' FROM generate_series(1, 60) n;
 INSERT INTO library_files SELECT n, 'text', 1, n || '/book.epub', 1000 FROM generate_series(1, 60) n;
-INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url, content_path, completed_at_utc, failure_reason, last_error, progress, speed, eta_seconds, size)
+INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url, content_path, completed_at_utc, failure_reason, last_error, attention, progress, speed, eta_seconds, size)
 	SELECT ADA, n, (ARRAY['text', 'audio', 'text', 'audio', 'audio'])[k], (ARRAY['queued', 'downloading', 'completed', 'failed', 'canceled'])[k], 'WORD', 'magnet:?xt=urn:btih:' || repeat('1a', 20) || '&dn=WORD',
-		CASE k WHEN 3 THEN '/WORD' ELSE '' END, CASE k WHEN 3 THEN now() END, CASE k WHEN 4 THEN 'no free space' END, CASE k WHEN 4 THEN 'NO_FREE_SPACE' ELSE '' END, 0.5, 1000, 60, 1000000
+		CASE k WHEN 3 THEN '/WORD' ELSE '' END, CASE k WHEN 3 THEN now() END, CASE k WHEN 4 THEN 'no free space' END, CASE k WHEN 4 THEN 'NO_FREE_SPACE' ELSE '' END, CASE WHEN k = 2 AND n % 2 = 0 THEN 'import_failed' ELSE '' END, 0.5, 1000, 60, 1000000
 	FROM generate_series(1, 60) n, generate_series(1, 5) k ORDER BY n, k;
 INSERT INTO ton_wallets (address, cursor_lt, cursor_hash, scanned_to) VALUES ('0:' || repeat('a', 64), 0, '', now());
 INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, username, user_id, stars, quote_nano, status, attempt, processing_since,

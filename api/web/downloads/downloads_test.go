@@ -64,11 +64,11 @@ func everyState(user string) []shownAs {
 		{made("downloading", func(d *shape.Download) {
 			d.Attention, d.LastError = text(fault.ImportFailed), text(fault.ImportFailed)
 			d.AllowedActions = append(d.AllowedActions, lifecycle.DownloadActionRetryImport)
-		}), []string{"could not be put into the library", `action="/downloads/5/retry-import"`, "Put into the library again"}, true, false},
+		}), []string{"could not be put into the library", `action="/downloads/6/retry-import"`, "Put into the library again"}, true, false},
 		{made("downloading", func(d *shape.Download) { d.FirstNotFoundAt, d.DeadlineAt = &soon, &soon }), []string{"does not list it now", "Fails unless found by"}, true, false},
 		{made("downloading", func(d *shape.Download) { d.CancelRequested = true }), []string{"being cancelled"}, false, false},
 		{made("completed", func(d *shape.Download) { d.CompletedAt = &soon }), []string{"in the library", "Completed"}, false, false},
-		{made("completed", func(d *shape.Download) { d.CompletedAt, d.SentAt, d.Files = &soon, &soon, 1 }), []string{"Sent to the chat", `action="/downloads/8/send"`, "Send to my chat"}, false, false},
+		{made("completed", func(d *shape.Download) { d.CompletedAt, d.SentAt, d.Files = &soon, &soon, 1 }), []string{"Sent to the chat", `action="/downloads/10/send"`, "Send to my chat"}, false, false},
 		{made("completed", func(d *shape.Download) { d.CompletedAt, d.Attention = &soon, text(fault.FileTooBig) }), []string{"The file is too big"}, false, false},
 		{made("failed", func(d *shape.Download) {
 			d.FailureReason, d.LastError = text(fault.EnqueueFailed), text(fault.SourceNotTorrent)
