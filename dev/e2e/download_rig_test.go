@@ -178,7 +178,7 @@ func (l *library) torrent(name string, spec torrentsim.TorrentSpec) *torrentsim.
 // unseeded makes a torrent that makes no progress until it is released.
 func (l *library) unseeded(name string) *torrentsim.SeededTorrent {
 	l.Helper()
-	return l.torrent(name, torrentsim.TorrentSpec{NoSeed: true})
+	return l.torrent(name, torrentsim.TorrentSpec{NoSeed: true, Speed: 1 << 30})
 }
 
 // addByHand adds a torrent without the service.
@@ -505,10 +505,10 @@ func (l *library) wantFiles(job download.Download, made *torrentsim.SeededTorren
 	}
 }
 
-// content returns the content of a torrent.
-func (l *library) content(made *torrentsim.SeededTorrent) []byte {
+// content returns the content of a file of a torrent, by the torrent's name and the file's path in it.
+func (l *library) content(name string) []byte {
 	l.Helper()
-	response, err := http.Get(l.seed.URL + "/content/" + made.Name)
+	response, err := http.Get(l.seed.URL + "/content/" + name)
 	must(l, err)
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)

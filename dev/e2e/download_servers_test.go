@@ -1,10 +1,17 @@
 package e2e
 
 import (
+	"bytes"
+	"cmp"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/anacrolix/torrent/metainfo"
 	qbt "github.com/autobrr/go-qbittorrent"
 
 	"stagecoach/dev/servers"
@@ -17,18 +24,31 @@ type standIn struct {
 	*torrentsim.QBittorrent
 	server *stack.Served
 	client *qbt.Client
-	lose   int // torrents that the next restart loses
+	lose   int    // torrents that the next restart loses
+	files  string // the folder where the files of released torrents lie; empty: there are none
 }
 
 func newStandIn(t testing.TB) *standIn {
 	t.Helper()
+	return startStandIn(t, "")
+}
+
+// newStandInWithFiles is newStandIn with a folder, in which a torrent that is released has its files. They stay there
+// when the torrent is deleted.
+func newStandInWithFiles(t testing.TB) *standIn {
+	t.Helper()
+	return startStandIn(t, t.TempDir())
+}
+
+func startStandIn(t testing.TB, files string) *standIn {
+	t.Helper()
 	q, err := stack.NewStandIn(torrentsim.QBittorrentOptions{
-		Password: qbittorrentPassword,
-		Plan:     torrentsim.TorrentPlan{Meta: torrentsim.Never, Duration: torrentsim.Never, Hybrid: true},
+		Password: qbittorrentPassword, SavePath: files,
+		Plan: torrentsim.TorrentPlan{Meta: torrentsim.Never, Duration: torrentsim.Never, Hybrid: true},
 	})
 
 	must(t, err)
-	s := &standIn{QBittorrent: q.(*torrentsim.QBittorrent)}
+	s := &standIn{QBittorrent: q.(*torrentsim.QBittorrent), files: files}
 	s.server, err = stack.Serve("127.0.0.1:0", q)
 	must(t, err)
 	t.Cleanup(func() { _ = s.server.Close() })
@@ -42,6 +62,7 @@ func (s *standIn) login() (url, user, password string) {
 
 func (s *standIn) web() *qbt.Client { return s.client }
 
+// downloads is empty also where released torrents have files: one that grows has none.
 func (s *standIn) downloads() string { return "" }
 
 func (s *standIn) kill() { s.ClearFaults(); s.server.Halt() }
@@ -55,15 +76,48 @@ func (s *standIn) restart(t testing.TB) {
 
 func (s *standIn) release(l *library, made *torrentsim.SeededTorrent) {
 	l.Helper()
-	hash := made.InfohashV1
-	if hash == "" {
-		hash = made.InfohashV2
+	l.eventually(made.Name+" is there", func() bool { return s.releases(l, made) })
+}
+
+// releases releases a torrent that is there; false: it is not.
+func (s *standIn) releases(l *library, made *torrentsim.SeededTorrent) bool {
+	l.Helper()
+	hash, whole := cmp.Or(made.InfohashV1, made.InfohashV2), 1.0
+	all := s.Torrents()
+	at := slices.IndexFunc(all, func(t torrentsim.Torrent) bool { return t.InfohashV1 == hash || t.InfohashV2 == hash })
+	if at < 0 {
+		return false
 	}
-	whole := 1.0
-	l.eventually(
-		made.Name+" is there",
-		func() bool { return s.Change(hash, torrentsim.TorrentChange{Progress: &whole}) == nil },
-	)
+
+	change := torrentsim.TorrentChange{Progress: &whole}
+	if s.files != "" {
+		change.Files = l.bring(made, all[at].SavePath)
+	}
+	return s.Change(hash, change) == nil
+}
+
+// bring writes the content of a torrent into a folder, and returns its files.
+func (l *library) bring(made *torrentsim.SeededTorrent, folder string) (files []torrentsim.TorrentFile) {
+	l.Helper()
+	file, err := metainfo.Load(bytes.NewReader(made.File))
+	must(l, err)
+	info, err := file.UnmarshalInfo()
+	must(l, err)
+	var names []string
+	for _, part := range info.Files {
+		names = append(names, path.Join(made.Name, path.Join(part.BestPath()...)))
+	}
+	if len(names) == 0 {
+		names = []string{made.Name}
+	}
+
+	for _, name := range names {
+		content, at := l.content(name), filepath.Join(folder, name)
+		must(l, os.MkdirAll(filepath.Dir(at), 0o755))
+		must(l, os.WriteFile(at, content, 0o644))
+		files = append(files, torrentsim.TorrentFile{Name: name, Size: int64(len(content)), Priority: 1})
+	}
+	return files
 }
 
 // pace sets the duration of a torrent from now on.

@@ -178,7 +178,7 @@ func thereAlready(l *library) {
 	if folder := l.torrents.downloads(); folder != "" {
 		path := filepath.Join(folder, job.Tag())
 		must(l, os.MkdirAll(path, 0o755))
-		must(l, os.WriteFile(filepath.Join(path, made.Name), l.content(made), 0o644))
+		must(l, os.WriteFile(filepath.Join(path, made.Name), l.content(made.Name), 0o644))
 		l.launch(job)
 	} else {
 		l.launch(job)

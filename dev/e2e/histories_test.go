@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"testing"
 	"time"
@@ -69,12 +68,11 @@ func TestRecordHistories(t *testing.T) {
 	save("cancelled-by-operator", stopped, lifecycle.DeliveryCancelled)
 }
 
-// TestRecordDownloadHistories saves those of downloads, in which the parts of TestDownloads end.
+// TestRecordDownloadHistories saves those of downloads, in which the parts of TestDownloads end: without a library folder,
+// and of one that is sent from it.
 func TestRecordDownloadHistories(t *testing.T) {
 	version := testtemporal.Record(t)
-	settings := map[string]string{"STAGECOACH_LIBRARY_DIR": t.TempDir()}
-	maps.Copy(settings, impatient)
-	l := newLibraryFrom(t, newStandIn(t), settings, func(settings map[string]string) *rig {
+	l := newLibraryFrom(t, newStandInWithFiles(t), impatient, func(settings map[string]string) *rig {
 		temporal := startTemporal(t, "limit.historyCount.suggestContinueAsNew=40")
 		return newRigIn(t, testdb.URL(t), temporal, client.DefaultNamespace, settings)
 	})
@@ -87,7 +85,6 @@ func TestRecordDownloadHistories(t *testing.T) {
 		runs func(*library)
 	}{
 		{"completed", fromMagnet},
-		{"sent", sentToChat},
 		{"file-fetched", fromFile},
 		{"file-refused", noTorrent},
 		{"not-begun", alreadyForeign},
@@ -99,6 +96,7 @@ func TestRecordDownloadHistories(t *testing.T) {
 		{"stalled", stallsOften},
 		{"next-source", nextSource},
 		{"earlier-source", earlierSource},
+		{"sent", sentToChat},
 	} {
 		part.runs(l.in(t))
 		made, err := l.store.Downloads.List(t.Context(), download.Filter{Limit: 100})

@@ -146,7 +146,7 @@ func TestRecordImportHistories(t *testing.T) {
 	job = l.becomes(job, "failed to be imported", func(d download.Download) bool { return d.Attention != "" })
 
 	must(t, os.MkdirAll(job.SavePath, 0o755))
-	must(t, os.WriteFile(filepath.Join(job.SavePath, made.Name), l.content(made), 0o644))
+	must(t, os.WriteFile(filepath.Join(job.SavePath, made.Name), l.content(made.Name), 0o644))
 	_, err := l.downloads.RetryImport(t.Context(), owner, job.ID)
 	must(t, err)
 	l.save(version, "import-repeated", l.completes(job))
