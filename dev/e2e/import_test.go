@@ -44,7 +44,7 @@ func TestImports(t *testing.T) {
 	book = l.completes(book)
 	l.wantFiles(book, filepath.Join(book.SavePath, "several", "9.mp3"), filepath.Join(book.SavePath, "several", "10.mp3"))
 
-	l.broken(func() {
+	l.withoutFolder(func() {
 		job := l.ask(l.reader(), l.torrent("killed.epub", torrentsim.TorrentSpec{}).URL)
 		l.importing(job)
 		l.worker.kill()
@@ -58,7 +58,7 @@ func TestImports(t *testing.T) {
 
 	var repeated, canceled download.Download
 	owner := l.reader()
-	l.broken(func() {
+	l.withoutFolder(func() {
 		repeated = l.ask(owner, l.torrent("repeated.epub", torrentsim.TorrentSpec{}).URL)
 		canceled = l.ask(owner, l.torrent("canceled.epub", torrentsim.TorrentSpec{}).URL)
 		for _, job := range []download.Download{repeated, canceled} {
@@ -79,14 +79,15 @@ func TestImports(t *testing.T) {
 	l.wantTidy()
 }
 
-// broken does something while a file stands in place of the library folder: root may write any folder.
-func (l *imports) broken(do func()) {
+// withoutFolder does something while a file stands in place of the library folder: root may write any folder.
+func (l *library) withoutFolder(do func()) {
 	l.Helper()
-	must(l, os.Rename(l.dir, l.dir+".away"))
-	must(l, os.WriteFile(l.dir, nil, 0o644))
+	dir := l.env["STAGECOACH_LIBRARY_DIR"]
+	must(l, os.Rename(dir, dir+".away"))
+	must(l, os.WriteFile(dir, nil, 0o644))
 	do()
-	must(l, os.Remove(l.dir))
-	must(l, os.Rename(l.dir+".away", l.dir))
+	must(l, os.Remove(dir))
+	must(l, os.Rename(dir+".away", dir))
 }
 
 // importing waits until an import is tried.

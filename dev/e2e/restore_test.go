@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -45,10 +46,16 @@ type restoreRig struct {
 // newRestoreRig prepares a service without worker and API, on a migrated database of the test's own.
 func newRestoreRig(t *testing.T, database string) *restoreRig {
 	t.Helper()
-	v := &restoreRig{qbittorrent: newStandIn(t), database: database}
-	v.library = newLibraryOn(t, database, v.qbittorrent, map[string]string{
-		"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "2",
-	})
+	return newRestoreRigOn(t, database, newStandIn(t), nil)
+}
+
+// newRestoreRigOn is newRestoreRig with a stand-in for qBittorrent and settings.
+func newRestoreRigOn(t *testing.T, database string, qbittorrent *standIn, settings map[string]string) *restoreRig {
+	t.Helper()
+	v := &restoreRig{qbittorrent: qbittorrent, database: database}
+	all := map[string]string{"STAGECOACH_BOT": "false", "STAGECOACH_DELIVERY_PARALLEL": "2"}
+	maps.Copy(all, settings)
+	v.library = newLibraryOn(t, database, v.qbittorrent, all)
 
 	v.startShop(tonsim.TonCenterOptions{Balance: -1})
 	v.chain, v.fragment = v.ground.Chain, v.ground.Fragment

@@ -14,6 +14,7 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -34,21 +35,28 @@ type soak struct {
 	deliveries []delivery.Job
 	tasks      []string
 	downloads  []download.Download
+	wishes     []wish
 	orders     []string
+
+	made   map[string]*torrentsim.SeededTorrent // by infohash
+	shared []*torrentsim.SeededTorrent          // those of wishes that are to complete
 
 	restarts, faults map[string]int
 	differences      int
 }
 
-// TestSoak requests deliveries, tasks, downloads and purchases for as long as STAGECOACH_SOAK says, while services and
+// TestSoak requests deliveries, tasks, downloads, wishes and purchases for as long as STAGECOACH_SOAK says, while services and
 // servers are killed and outside systems fail. At the end the record, Temporal and the outside systems agree about each
 // of them.
 func TestSoak(t *testing.T) {
 	length := soakTime(t)
 	s := newSoak(t)
-	turns := []func(){s.deliver, s.task, s.download, s.order}
+	turns := []func(){s.deliver, s.task, s.download, s.find, s.order}
 	for end, n := time.Now().Add(length), 0; time.Now().Before(end); n++ {
 		turns[n%len(turns)]()
+		if s.complete(false) && rand.IntN(4) == 0 {
+			s.killAtImport()
+		}
 		switch rand.IntN(8) {
 		case 0:
 			s.restart()
@@ -74,9 +82,12 @@ func soakTime(t *testing.T) time.Duration {
 
 func newSoak(t *testing.T) *soak {
 	t.Helper()
-	s := &soak{restarts: map[string]int{}, faults: map[string]int{}}
+	s := &soak{restarts: map[string]int{}, faults: map[string]int{}, made: map[string]*torrentsim.SeededTorrent{}}
 	s.postgres = testdb.Own(t, servers.PostgresOptions{})
-	s.restoreRig = newRestoreRig(t, s.postgres.URL)
+	s.restoreRig = newRestoreRigOn(t, s.postgres.URL, newStandInWithFiles(t), map[string]string{
+		"STAGECOACH_LIBRARY_DIR": libraryFolder(t), "STAGECOACH_DOWNLOAD_NEXT_AFTER": "2s",
+	})
+	s.startTorznab()
 	s.startWorker()
 	s.startAPI()
 	s.ann = s.member("Ann")
@@ -114,8 +125,15 @@ func (s *soak) task() {
 
 func (s *soak) download() {
 	s.Helper()
-	made := s.unseeded(fmt.Sprintf("soak-%d.epub", len(s.downloads)))
-	s.downloads = append(s.downloads, s.ask(s.library.reader(), made.URL))
+	n, reader := len(s.downloads), s.library.reader()
+	made := s.seedless(fmt.Sprintf("soak-%d.epub", n), 1<<20)
+	book, err := s.library.downloads.CreateBook(s.Context(), reader, fmt.Sprintf("Planted Axles %d", n/4), "Planted Author", "")
+	must(s, err)
+	job, _, err := s.library.downloads.Start(s.Context(), reader, service.DownloadAsk{
+		BookID: book.ID, MediaType: download.MediaText, SourceURL: made.URL,
+	})
+	must(s, err)
+	s.downloads = append(s.downloads, job)
 	s.torrents.release(s.library, made)
 }
 
@@ -129,7 +147,8 @@ func (s *soak) restart() {
 	s.Helper()
 	what := []string{
 		"worker killed", "worker stopped", "API killed", "PostgreSQL killed", "Temporal killed", "PostgreSQL stopped",
-	}[rand.IntN(6)]
+		"qBittorrent killed",
+	}[rand.IntN(7)]
 
 	s.restarts[what]++
 	switch what {
@@ -151,6 +170,10 @@ func (s *soak) restart() {
 		must(s, s.postgres.Restart(s.Context()))
 		must(s, core.RetryWhileUnavailable(s.Context(), func() error { return s.store.Ping(s.Context()) }))
 		time.Sleep(2 * time.Second) // pgxpool notices that a connection is dead when it has rested for more than a second
+	case "qBittorrent killed":
+		s.qbittorrent.kill()
+		time.Sleep(rand.N(time.Second))
+		s.qbittorrent.restart(s)
 	case "Temporal killed":
 		s.temporal.Kill()
 		must(s, s.temporal.Restart(s.Context()))
@@ -177,6 +200,15 @@ func (s *soak) fail() {
 		{"Telegram's answer lost", func() { s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "504", AfterBody: true, Times: 1}) }},
 		{"storage 500", func() { s.yandex.AddFault(sim.Fault{Kind: "500", Times: 1}) }},
 		{"Fragment 500", func() { s.fragment.AddFault(sim.Fault{Kind: "500", Times: 2}) }},
+		{"indexer 500", func() { s.ground.Torznab.AddFault(sim.Fault{Match: "t=search", Kind: "500", Times: 1}) }},
+		{"indexer busy", func() { s.ground.Torznab.AddFault(sim.Fault{Match: "t=search", Kind: "busy_answer", Times: 2}) }},
+		{"indexer's answer cut", func() {
+			s.ground.Torznab.AddFault(sim.Fault{Match: "t=search", Kind: "cut", AfterBytes: 100, Times: 1})
+		}},
+		{"indexer's file 500", func() { s.ground.Torznab.AddFault(sim.Fault{Match: "/download", Kind: "500", Times: 1}) }},
+		{"qBittorrent 500", func() { s.qbittorrent.AddFault(sim.Fault{Match: "/torrents/", Kind: "500", Times: 3}) }},
+		{"qBittorrent's answer lost", func() { s.qbittorrent.AddFault(sim.Fault{Match: "/torrents/add", Kind: "lost_answer", Times: 1}) }},
+		{"library folder away", func() { s.withoutFolder(func() { time.Sleep(rand.N(1500 * time.Millisecond)) }) }},
 		{"toncenter 500", func() { s.chain.AddFault(sim.Fault{Kind: "500", Times: 3}) }},
 	}
 
@@ -188,9 +220,12 @@ func (s *soak) fail() {
 // calm waits until everything requested has ended.
 func (s *soak) calm() {
 	s.Helper()
-	for _, standIn := range []interface{ ClearFaults() }{s.telegram, s.yandex, s.fragment, s.chain} {
+	for _, standIn := range []interface{ ClearFaults() }{
+		s.telegram, s.yandex, s.fragment, s.chain, s.ground.Torznab, s.qbittorrent,
+	} {
 		standIn.ClearFaults()
 	}
+	s.calmLibrary()
 
 	for _, hash := range s.orders {
 		s.orderIs(hash, "processed", func(o map[string]any) bool {
@@ -241,15 +276,7 @@ func (s *soak) compare() {
 		s.closes("task/"+id, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
 	}
 
-	for _, job := range s.downloads {
-		job = s.over(job)
-		if job.State != lifecycle.DownloadCompleted {
-			s.differs("download %d is %s: %v", job.ID, job.State, s.story(job))
-		}
-		for _, trouble := range s.disagreements(job) {
-			s.differs("%s", trouble)
-		}
-	}
+	s.compareLibrary()
 
 	var list []service.FragmentPurchase
 	for _, p := range s.bought() {
