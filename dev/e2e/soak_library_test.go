@@ -173,21 +173,42 @@ func (s *soak) complete(all bool) (some bool) {
 	return some
 }
 
-// killAtImport kills the worker at about the moment when it imports and sends what has just been completed: after it has
-// put files into the library folder, or has made a delivery, and before the record of the download has that.
-func (s *soak) killAtImport() {
+// slowDownRecord makes the record take its time to note that a download has completed, or was sent.
+func (s *soak) slowDownRecord() {
+	s.Helper()
+	s.sql(`CREATE FUNCTION soak_pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN NEW; END $$;
+		CREATE TRIGGER soak_pause BEFORE UPDATE ON download_jobs FOR EACH ROW
+		WHEN (NEW.status = 'completed' AND OLD.status <> 'completed' OR NEW.sent_at IS NOT NULL AND OLD.sent_at IS NULL)
+		EXECUTE FUNCTION soak_pause()`)
+}
+
+// killBeforeRecord kills the worker after it has put files into the library folder, or has made deliveries, and before
+// the record of the download has that: PostgreSQL forgets what such a worker was about to write.
+func (s *soak) killBeforeRecord() {
+	s.Helper()
+	time.Sleep(rand.N(800 * time.Millisecond))
+	const paused = ` FROM pg_stat_activity WHERE wait_event = 'PgSleep'`
+	for range 40 {
+		if s.sql(`SELECT pid`+paused) > 0 {
+			s.restarts["worker killed before the record"]++
+			s.worker.kill()
+			s.sql(`SELECT pg_terminate_backend(pid)` + paused)
+			s.startWorker()
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// sql runs statements in the service's database, and counts the rows of the last one.
+func (s *soak) sql(statements string) (rows int64) {
 	s.Helper()
 	db, err := pgx.Connect(s.Context(), s.postgres.URL)
 	must(s, err)
-	defer db.Close(context.WithoutCancel(s.Context())) // ends the lock
-
-	time.Sleep(rand.N(2 * pollEvery))
-	_, err = db.Exec(s.Context(), `BEGIN; LOCK TABLE download_jobs IN SHARE ROW EXCLUSIVE MODE`)
+	defer db.Close(context.WithoutCancel(s.Context()))
+	tag, err := db.Exec(s.Context(), statements)
 	must(s, err)
-	time.Sleep(pollEvery)
-	s.restarts["worker killed at an import"]++
-	s.worker.kill()
-	s.startWorker()
+	return tag.RowsAffected()
 }
 
 // calmLibrary waits until all downloads have ended. A person repeats imports that have failed too often.
@@ -277,8 +298,14 @@ func (s *soak) compareShelves(jobs []download.Download) {
 		}
 	}
 
-	if lies := s.lies(); !maps.Equal(lies, want) {
-		s.differs("in the library folder lie %v, want %v", lies, want)
+	lies := s.lies()
+	for path, sum := range lies {
+		if want[path] != sum {
+			s.differs("in the library folder lies %q with sha256 %s, want %q", path, sum, want[path])
+		}
+	}
+	if len(lies) != len(want) {
+		s.differs("in the library folder lie %d files, want %d", len(lies), len(want))
 	}
 }
 

@@ -51,11 +51,12 @@ type soak struct {
 func TestSoak(t *testing.T) {
 	length := soakTime(t)
 	s := newSoak(t)
+	s.slowDownRecord()
 	turns := []func(){s.deliver, s.task, s.download, s.find, s.order}
 	for end, n := time.Now().Add(length), 0; time.Now().Before(end); n++ {
 		turns[n%len(turns)]()
-		if s.complete(false) && rand.IntN(4) == 0 {
-			s.killAtImport()
+		if s.complete(false) && rand.IntN(2) == 0 {
+			s.killBeforeRecord()
 		}
 		switch rand.IntN(8) {
 		case 0:
