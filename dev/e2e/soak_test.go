@@ -39,15 +39,15 @@ type soak struct {
 	orders     []string
 
 	made   map[string]*torrentsim.SeededTorrent // by infohash
-	shared []*torrentsim.SeededTorrent          // those of wishes that are to complete
+	shared []*torrentsim.SeededTorrent          // of wishes, that will complete when qBittorrent has them
 
 	restarts, faults map[string]int
 	differences      int
 }
 
-// TestSoak requests deliveries, tasks, downloads, wishes and purchases for as long as STAGECOACH_SOAK says, while services and
-// servers are killed and outside systems fail. At the end the record, Temporal and the outside systems agree about each
-// of them.
+// TestSoak requests deliveries, tasks, downloads, books that are searched for, and purchases, for as long as
+// STAGECOACH_SOAK says, while services and servers are killed and outside systems fail. At the end the record, Temporal
+// and the outside systems agree about each of them.
 func TestSoak(t *testing.T) {
 	length := soakTime(t)
 	s := newSoak(t)
