@@ -41,6 +41,10 @@ func (s *Stack) settings() (settings, error) {
 	s.Info.AdminToken, s.Info.UserToken = s.kept.AdminToken, s.kept.UserToken
 	s.Info.DatabaseURL, s.Info.Temporal, s.Info.StandIns = s.DatabaseURL, s.Temporal, s.StandIns
 
+	if err := os.MkdirAll(s.Library(), 0o755); err != nil {
+		return nil, err
+	}
+
 	decided := s.Addresses()
 	maps.Copy(decided, map[string]string{
 		"STAGECOACH_API_ADDR":                 loopback(port),
@@ -52,6 +56,7 @@ func (s *Stack) settings() (settings, error) {
 		"STAGECOACH_YANDEX_REFRESH_TOKEN":     s.kept.RefreshToken,
 		"STAGECOACH_YANDEX_ROOT":              "disk:/",
 		"STAGECOACH_QBITTORRENT_SAVE_PATH":    "",
+		"STAGECOACH_LIBRARY_DIR":              s.Library(),
 		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true", // the web seed is on this machine
 		"STAGECOACH_WEBHOOK_PRIVATE":          "true", // so are the receivers of a developer
 		"STAGECOACH_TON_NETWORK":              "mainnet",
