@@ -142,6 +142,8 @@ func greet(ctx context.Context, s *stack.Stack, o devOptions, after time.Duratio
 		{"Telegram chat", s.ChatURL()},
 		{"GRAM deposits", s.Info.StandIns.TonCenter + "/_/deposits"},
 		{"qBittorrent", s.Info.StandIns.QBittorrent},
+		{"library", s.Shown(s.Library())},
+		{"for reading apps", s.Info.API + "/opds"},
 		{"state", s.Shown(s.State)},
 		{"logs", s.Shown(s.LogDir())},
 		{"addresses, tokens", s.Shown(filepath.Join(s.State, devinfo.File))},

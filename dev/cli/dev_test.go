@@ -153,7 +153,7 @@ func TestDevOnceTwice(t *testing.T) {
 	}
 
 	if _, _, err := servers.FindQBittorrent(t.Context()); err == nil {
-		brought := filepath.Join(state, "qbittorrent", "downloads", "job-1", "demo-book-16MiB.bin")
+		brought := filepath.Join(state, "qbittorrent", "downloads", "job-1", "demo-book-16MiB.epub")
 		if file, err := os.Stat(brought); err != nil || file.Size() != 16<<20 {
 			t.Errorf("%v, %v", file, err)
 		}
@@ -164,7 +164,7 @@ func TestDevOnceTwice(t *testing.T) {
 		sizes[d.Size]++
 	}
 
-	if len(sizes) != 2 || sizes[64<<20] != 1 || sizes[100_000] != 1 {
+	if len(sizes) != 3 || sizes[64<<20] != 1 || sizes[100_000] != 1 || sizes[16<<20] != 1 {
 		t.Errorf("the chat got documents of the sizes %v", sizes)
 	}
 
@@ -172,7 +172,7 @@ func TestDevOnceTwice(t *testing.T) {
 	if code := second.wait(patience); code != 0 || !strings.Contains(second.output(), "earlier run already: 11") {
 		t.Errorf("exit code %d of the second run", code)
 	}
-	if n := len(received(t, state)); n != 2 {
+	if n := len(received(t, state)); n != 3 {
 		t.Errorf("after the second run the chat has %d documents", n)
 	}
 	if again, err := devinfo.Read(state); err != nil || again.AdminToken != info.AdminToken || again.UserToken != info.UserToken {
@@ -276,7 +276,7 @@ func TestDevStays(t *testing.T) {
 	if code := last.wait(patience); code != 0 {
 		t.Errorf("exit code %d after a kill -9", code)
 	}
-	if n := len(received(t, state)); n != 3 { // the demo's file, the new one, and that one again by its own key
+	if n := len(received(t, state)); n != 4 { // the demo's file and book, the new file, and that one again by its own key
 		t.Errorf("the chat has %d documents", n)
 	}
 }
@@ -332,13 +332,8 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 	state := newState(t)
 	first := launch(t, "--state", state)
 	info := first.running(state)
-	// The demo requests it after all others. The real qBittorrent waits for its web seed. The stand-in reads no content: a
-	// plan makes its download long, until it goes on.
+	// The demo requests it after all others, and it waits for its web seed.
 	steer(t, "POST", info.StandIns.WebSeed+"/_/faults", `{"match":"content","kind":"timeout","times":100}`)
-	standIn := strings.Contains(first.output(), "a stand-in, which moves no bytes")
-	if standIn {
-		steer(t, "PUT", info.StandIns.QBittorrent+"/_/plan", `{"duration_ms":36000000}`)
-	}
 
 	eventually(t, patience, "the download is under way", func() bool {
 		return strings.Contains(first.output(), "download 1  downloading")
@@ -360,11 +355,7 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 	}
 
 	again := launch(t, "--state", state)
-	info = again.running(state)
-	if standIn {
-		steer(t, "PATCH", info.StandIns.QBittorrent+"/_/torrents/demo-book-16MiB.bin", `{"duration_ms":1000}`)
-	}
-
+	again.running(state)
 	eventually(t, patience, "the download goes on", func() bool {
 		return strings.Contains(again.output(), "download 1  completed")
 	})
@@ -415,7 +406,7 @@ func TestDevWithoutQBittorrent(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 
-	for _, want := range []string{"a stand-in, which moves no bytes", "download 1  completed"} {
+	for _, want := range []string{"a stand-in, which fetches", "download 1  completed"} {
 		if !strings.Contains(dev.output(), want) {
 			t.Errorf("%q is not in the output", want)
 		}

@@ -85,7 +85,7 @@ func newTorznabStandIn() *cobra.Command {
 	magnet := func(hash string) *torrentsim.SeededTorrent { // the stand-in for qBittorrent completes any
 		return &torrentsim.SeededTorrent{Size: 16 << 20, InfohashV1: hash}
 	}
-	o.Releases = stack.Releases(magnet(strings.Repeat("de", 20)), magnet(strings.Repeat("5e", 20)))
+	o.Releases = stack.Releases(magnet(strings.Repeat("de", 20)), magnet(strings.Repeat("5e", 20)), magnet(strings.Repeat("ad", 20)))
 	return standInCommand("torznab", "Stands in for Prowlarr, which searches for releases", "127.0.0.1:8089", nil, "",
 		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
 }

@@ -11,6 +11,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
+	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
 	downloadstore "stagecoach/internal/store/download"
@@ -87,8 +88,8 @@ func (d *library) ask(ctx context.Context, bookID string) (shape.Download, error
 		}
 	}
 
-	wanted := client.Call{Method: http.MethodPost, Path: "/v1/downloads", Body: map[string]string{
-		"book_id": bookID, "media_type": downloadstore.MediaText, "source": "web seed", "source_url": d.stack.Torrents.Demo.URL,
+	wanted := client.Call{Method: http.MethodPost, Path: "/v1/downloads", Body: map[string]any{
+		"send": true, "book_id": bookID, "media_type": downloadstore.MediaText, "source": "web seed", "source_url": d.stack.Torrents.Demo.URL,
 	}}
 
 	job, err := client.Ask[shape.Download](ctx, d.api, wanted)
@@ -130,8 +131,7 @@ func (d *library) watch(ctx context.Context, job shape.Download) (shape.Download
 	}
 }
 
-// proof checks that the book is in the Library and, where the real qBittorrent has downloaded it, that the file exists.
-// It returns what is wrong; empty: nothing.
+// proof checks that the book is in the library folder and, soon, in the chat. It returns what is wrong; empty: nothing.
 func (d *library) proof(ctx context.Context, job shape.Download) (problem string, err error) {
 	b, err := client.Ask[shape.Book](ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/books/" + job.BookID})
 	if err != nil {
@@ -150,13 +150,27 @@ func (d *library) proof(ctx context.Context, job shape.Download) (problem string
 		return "", nil // the developer has downloaded another torrent for the book
 	}
 
-	name := b.Media[at].Path
-	if below, err := filepath.Rel(d.stack.Torrents.Folder, name); err != nil || !filepath.IsLocal(below) {
-		return "", nil // completed by the stand-in, which transfers no bytes
-	}
+	name := filepath.Join(d.stack.Library(), filepath.FromSlash(b.Media[at].Path))
 	if _, hash, err := digest(name); err != nil || hash != d.stack.Torrents.Demo.SHA256 {
 		return "the file is not there, or not as it should be: " + d.stack.Shown(name), nil
 	}
 
+	for deadline := time.Now().Add(libraryPatience); !d.inChat(); {
+		if time.Now().After(deadline) {
+			return "the book is not in the chat: starter download show " + job.ID + " tells more", nil
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(demoEvery):
+		}
+	}
 	return "", nil
+}
+
+// inChat says whether the demo user has received the book.
+func (d *library) inChat() bool {
+	return slices.ContainsFunc(d.stack.Telegram.Chat(stack.DemoUser).Messages, func(m telegramsim.Message) bool {
+		return m.Document != nil && m.Document.SHA256 == d.stack.Torrents.Demo.SHA256
+	})
 }

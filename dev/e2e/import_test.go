@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +46,15 @@ func TestImports(t *testing.T) {
 	book = l.completes(book)
 	l.wantFiles(book, filepath.Join(book.SavePath, "several", "9.mp3"), filepath.Join(book.SavePath, "several", "10.mp3"))
 
+	readme := l.torrent("readme.nfo", torrentsim.TorrentSpec{}) // a txt would do for a text
+	made = l.torrent("second.epub", torrentsim.TorrentSpec{})
+	second := l.completes(l.askOf(readme.URL, made.URL))
+	l.wantFiles(second, filepath.Join(second.SavePath, "second.epub"))
+	l.wantStory(second, "enqueued", "started", "next_source", "completed")
+	if second.SourcePlace != 2 || second.Sources[0].Outcome != string(fault.MediumUnsuitable) {
+		t.Errorf("%+v", second)
+	}
+
 	l.withoutFolder(func() {
 		job := l.ask(l.reader(), l.torrent("killed.epub", torrentsim.TorrentSpec{}).URL)
 		l.importing(job)
@@ -76,6 +87,44 @@ func TestImports(t *testing.T) {
 	repeated = l.completes(repeated)
 	l.wantFiles(repeated, filepath.Join(repeated.SavePath, "repeated.epub"))
 	l.wantStory(repeated, "enqueued", "started", "import_failed", "import_retried", "completed")
+	l.wantTidy()
+}
+
+// TestSharedEnough removes a torrent of the real qBittorrent with its files when somebody has fetched it once; what is in
+// the library folder stays.
+func TestSharedEnough(t *testing.T) {
+	t.Parallel()
+	server := newRealServer(t)
+	dir := t.TempDir()
+	l := newLibrary(t, server, map[string]string{"STAGECOACH_LIBRARY_DIR": dir, "STAGECOACH_SEED_RATIO": "0.9"})
+	worker := l.startWorker()
+	made := l.torrent("shared.epub", torrentsim.TorrentSpec{})
+	job := l.completes(l.ask(l.reader(), made.URL))
+	l.wantContent(job, made)
+
+	other, err := server.seeder()
+	must(t, err)
+	alone, err := server.source.Add(torrentsim.TorrentSpec{Name: made.Name, Size: made.Size, NoSeed: true}) // the same torrent
+	must(t, err)
+	from := webClient(other.URL, other.Username, other.Password)
+	_, err = from.AddTorrentFromMemoryCtx(t.Context(), alone.File, map[string]string{})
+	must(t, err)
+	l.eventually("somebody has fetched it", func() bool {
+		_ = from.AddPeersForTorrentsCtx(t.Context(), []string{alone.Hash()}, []string{server.Peer}) // one too early is dropped
+		there := l.find(made)
+		return there != nil && there.Ratio > 0.9
+	})
+
+	worker.stop()
+	l.startWorker() // which looks at once, then every hour
+	l.eventually("the torrent is gone", func() bool { return l.find(made) == nil })
+	l.wantFiles(job, made, false)
+	book, err := l.store.Downloads.BookByID(t.Context(), job.BookID)
+	must(t, err)
+	kept, err := os.ReadFile(filepath.Join(dir, book.Media[0].Path))
+	if sum := sha256.Sum256(kept); err != nil || hex.EncodeToString(sum[:]) != made.SHA256 {
+		t.Errorf("the library has %d bytes, %v", len(kept), err)
+	}
 	l.wantTidy()
 }
 

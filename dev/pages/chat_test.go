@@ -1,9 +1,17 @@
 package pages
 
 import (
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/sim/torznabsim"
 )
 
 // TestAChatWithTheBot is the demonstration as a person plays it: commands are typed, a file is chosen with the bot's
@@ -22,6 +30,59 @@ func TestAChatWithTheBot(t *testing.T) {
 		t.Errorf("there is no document to open:\n%s", b.text())
 	}
 	b.accessible("the chat")
+}
+
+// TestFromAWishToTheBook writes a title to the bot and presses the first release, which nobody shares. The second one
+// brings the book into the library, into the chat, and into the list of a reading app.
+func TestFromAWishToTheBook(t *testing.T) {
+	t.Parallel()
+	title := "From Inn to Inn"
+	for name, seeders := range map[string]int{"inn-dead.epub": 40, "inn-alive.epub": 4} {
+		running.Torznab.Add(torznabsim.Release{
+			Title: title + " (" + name + ")", Size: 1 << 20, Seeders: seeders, Days: 8,
+			Torrent: seed(t, torrentsim.TorrentSpec{Name: name, Size: 1 << 20, NoSeed: seeders == 40}),
+		})
+	}
+
+	b := newBrowser(t, running.Info.StandIns.Telegram)
+	b.open("/_/chats/1001")
+	b.fill("#text", "/find "+title+"\n")
+	b.shows("(inn-dead.epub)")
+	b.click(`//button[contains(., "1. ") and contains(., "40")]`)
+	b.click(`//button[contains(., "Add") and contains(., "` + title + `")]`)
+	b.shows(title + ".epub")
+	if n := evaluate[int](b, `[...document.querySelectorAll('main a[href$="/document"]')].filter((a) => a.innerText.includes("`+title+`")).length`); n != 1 {
+		t.Errorf("%d documents:\n%s", n, b.text())
+	}
+
+	person := signedIn(t, running.Info.UserToken)
+	person.open("/downloads/" + regexp.MustCompile(`#(\d+) ` + title).FindStringSubmatch(b.text())[1])
+	person.shows("next source")
+	person.open("/books?q=" + url.QueryEscape(title))
+	person.shows("text: in the library")
+	if list := opds(t, "/opds/search?q="+url.QueryEscape(title)); strings.Count(list, "<entry>") != 1 || !strings.Contains(list, title) {
+		t.Errorf("a reading app has %s", list)
+	}
+}
+
+// opds asks as a reading app does.
+func opds(t *testing.T, path string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, running.Info.API+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.SetBasicAuth("reader", running.Info.UserToken)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatal(answer.Status, err)
+	}
+	return string(text)
 }
 
 // click presses what an XPath finds, on a page that stays.

@@ -38,7 +38,7 @@ func TestKeyboardAlone(t *testing.T) {
 	b.tabTo("#author")
 	b.keys("A. Cartwright" + kb.Enter)
 	b.tabTo("#source_url")
-	b.keys(seed(t, torrentsim.TorrentSpec{Name: "keys.epub", Size: 1 << 20}))
+	b.keys(seed(t, torrentsim.TorrentSpec{Name: "keys.mp3", Size: 1 << 20}))
 	b.tabTo(`form[method="post"] button[value="audio"]`)
 	b.keys(" ")
 	b.shows("Completed")

@@ -135,7 +135,7 @@ func TestLibraryWithoutScripts(t *testing.T) {
 
 	again := evaluate[string](b, `location.pathname`)
 	b.open(book)
-	b.askFor(seed(t, torrentsim.TorrentSpec{Name: "other.epub", Size: 1 << 20}), "audio")
+	b.askFor(seed(t, torrentsim.TorrentSpec{Name: "other.mp3", Size: 1 << 20}), "audio")
 	b.shows("is in progress from another link")
 	if at := evaluate[string](b, `location.pathname`); at != again {
 		t.Errorf("another link leads to %s, and %s is in progress", at, again)
@@ -144,7 +144,7 @@ func TestLibraryWithoutScripts(t *testing.T) {
 	b.becomes("cancelled")
 
 	b.open(book)
-	b.askFor(seed(t, torrentsim.TorrentSpec{Name: "other.epub", Size: 1 << 20}), "audio")
+	b.askFor(seed(t, torrentsim.TorrentSpec{Name: "other.mp3", Size: 1 << 20}), "audio")
 	b.becomes("Completed")
 	b.open("/downloads?state=completed")
 	b.shows("postilion")

@@ -42,6 +42,11 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(state)
 
+	// A source of a download that stands still soon makes room for the next.
+	if err := os.Setenv("STAGECOACH_DOWNLOAD_NEXT_AFTER", "3s"); err != nil {
+		panic(err)
+	}
+
 	ctx, broken := context.WithCancelCause(context.Background())
 	defer broken(nil)
 

@@ -41,6 +41,10 @@ func (s *Stack) settings() (settings, error) {
 	s.Info.AdminToken, s.Info.UserToken = s.kept.AdminToken, s.kept.UserToken
 	s.Info.DatabaseURL, s.Info.Temporal, s.Info.StandIns = s.DatabaseURL, s.Temporal, s.StandIns
 
+	if err := os.MkdirAll(s.Library(), 0o755); err != nil {
+		return nil, err
+	}
+
 	decided := s.Addresses()
 	maps.Copy(decided, map[string]string{
 		"STAGECOACH_API_ADDR":                 loopback(port),
@@ -52,6 +56,7 @@ func (s *Stack) settings() (settings, error) {
 		"STAGECOACH_YANDEX_REFRESH_TOKEN":     s.kept.RefreshToken,
 		"STAGECOACH_YANDEX_ROOT":              "disk:/",
 		"STAGECOACH_QBITTORRENT_SAVE_PATH":    "",
+		"STAGECOACH_LIBRARY_DIR":              s.Library(),
 		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true", // the web seed is on this machine
 		"STAGECOACH_WEBHOOK_PRIVATE":          "true", // so are the receivers of a developer
 		"STAGECOACH_TON_NETWORK":              "mainnet",
@@ -61,6 +66,7 @@ func (s *Stack) settings() (settings, error) {
 	suggested := map[string]string{
 		"STAGECOACH_ADMIN_IDS":              strconv.Itoa(demoAdmin),
 		"STAGECOACH_DOWNLOAD_POLL_INTERVAL": "1s",
+		"STAGECOACH_DOWNLOAD_NEXT_AFTER":    "15s", // nobody shares the first release that a search finds
 		"STAGECOACH_LISTING_TTL":            "1s",
 		"STAGECOACH_WORKER_STOP_TIMEOUT":    "3s",
 		"STAGECOACH_SPOOL_DIR":              filepath.Join(s.State, "spool"),

@@ -166,7 +166,7 @@ func (s *Stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 	if err := s.startTorrentStandIn(); err != nil {
 		return err
 	}
-	err = s.StartTorznab(torznabsim.Options{Key: torznabKey, Releases: Releases(s.Torrents.Demo, s.Torrents.Spare)})
+	err = s.StartTorznab(torznabsim.Options{Key: torznabKey, Releases: Releases(s.Torrents.Demo, s.Torrents.Spare, s.Torrents.Audio)})
 	if err != nil {
 		return err
 	}

@@ -189,6 +189,9 @@ func (s *Stack) Shown(full string) string {
 	return brief
 }
 
+// Library is the library folder.
+func (s *Stack) Library() string { return s.ofRecord("library", "") }
+
 // ChatURL shows what the demo user's chat has received.
 func (s *Stack) ChatURL() string {
 	return fmt.Sprintf("%s/_/chats/%d", s.StandIns.Telegram, DemoUser)

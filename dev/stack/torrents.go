@@ -12,10 +12,11 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// Torrents of dev's web seed: the demo's, and one for the developer.
+// Torrents of dev's web seed: the demo's, and two for the developer.
 const (
-	demoTorrent  = "demo-book-16MiB.bin"
-	spareTorrent = "spare-book-16MiB.bin"
+	demoTorrent  = "demo-book-16MiB.epub"
+	spareTorrent = "spare-book-16MiB.epub"
+	audioTorrent = "spare-audiobook-16MiB"
 	torrentSize  = 16 << 20
 	seedSpeed    = 8 << 20 // bytes per second: slow enough to be visible
 
@@ -26,11 +27,11 @@ const (
 
 // torrents is the qBittorrent of dev: the real one where it is installed, else the stand-in.
 type torrents struct {
-	Folder  string // the real one's downloads; empty: the stand-in, which writes no files
-	missing error  // why there is no real one
+	missing error // why there is no real one
 
 	Demo     *torrentsim.SeededTorrent
 	Spare    *torrentsim.SeededTorrent
+	Audio    *torrentsim.SeededTorrent
 	Slow     []*torrentsim.SeededTorrent // for the scene that goes on after the demo
 	SlowTime time.Duration               // how long each of them takes
 }
@@ -49,7 +50,6 @@ func (s *Stack) startQBittorrent(ctx context.Context) error {
 		return err
 	}
 
-	s.Torrents.Folder = q.Downloads
 	s.kept.Ports.QBittorrent = portOfURL(q.URL)
 	s.Screen.Say(
 		"  qBittorrent  %s, ready in %s", strings.TrimPrefix(q.String(), "qBittorrent "), terminal.Took(time.Since(began)),
@@ -59,20 +59,21 @@ func (s *Stack) startQBittorrent(ctx context.Context) error {
 
 // startTorrentStandIn starts the stand-in for qBittorrent where the real one is missing.
 func (s *Stack) startTorrentStandIn() error {
-	if s.Torrents.Folder != "" {
+	if s.Torrents.missing == nil {
 		return nil
 	}
 
 	err := s.StartQBittorrentStandIn(torrentsim.QBittorrentOptions{
 		Dir:      filepath.Join(s.State, "qbittorrent-standin"),
 		Username: "admin", Password: "adminadmin", // of nothing that is worth a secret
+		Save: true, SavePath: filepath.Join(s.State, "downloads"),
 		Plan: torrentsim.TorrentPlan{Meta: 2 * time.Second, Check: 500 * time.Millisecond, Duration: 5 * time.Second},
 	})
 	if err != nil {
 		return err
 	}
 
-	s.Screen.Say("  qBittorrent  a stand-in, which moves no bytes: %v", s.Torrents.missing)
+	s.Screen.Say("  qBittorrent  a stand-in, which fetches from web seeds alone: %v", s.Torrents.missing)
 	return nil
 }
 
@@ -84,9 +85,14 @@ func (s *Stack) addTorrents() (err error) {
 		return err
 	}
 
+	audio := map[string]int64{"01 Out.mp3": torrentSize / 2, "02 And home.mp3": torrentSize / 2}
+	if s.Torrents.Audio, err = s.WebSeed.Add(torrentsim.TorrentSpec{Name: audioTorrent, Files: audio}); err != nil {
+		return err
+	}
+
 	s.Torrents.SlowTime = slowSize / slowSpeed * time.Second
 	for i := range slowTorrents {
-		slow, err := s.WebSeed.Add(torrentsim.TorrentSpec{Name: fmt.Sprintf("slow-book-%d.bin", i+1), Size: slowSize, Speed: slowSpeed})
+		slow, err := s.WebSeed.Add(torrentsim.TorrentSpec{Name: fmt.Sprintf("slow-book-%d.epub", i+1), Size: slowSize, Speed: slowSpeed})
 		if err != nil {
 			return err
 		}

@@ -20,9 +20,9 @@ func (g *Ground) StartTorznab(o torznabsim.Options) (err error) {
 	return nil
 }
 
-// Releases are what dev's stand-in for Prowlarr finds: for each torrent of the web seed two releases, and one with
+// Releases are what dev's stand-in for Prowlarr finds: a release of each torrent of the web seed, and one with
 // more seeders that nobody shares. A torrent without an address has releases that lead to a magnet link.
-func Releases(demo, spare *torrentsim.SeededTorrent) []torznabsim.Release {
+func Releases(demo, spare, spareAudio *torrentsim.SeededTorrent) []torznabsim.Release {
 	const nobodyShares = "magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a&dn=On+Wheels"
 	file := func(title string, of *torrentsim.SeededTorrent, audio bool) torznabsim.Release {
 		release := torznabsim.Release{
@@ -40,8 +40,7 @@ func Releases(demo, spare *torrentsim.SeededTorrent) []torznabsim.Release {
 			Days: 3, Magnet: nobodyShares,
 		},
 		file("A. Cartwright - On Wheels (epub & pdf)", spare, false),
-		file("A. Cartwright - On Wheels (audiobook, read by the author)", spare, true),
+		file("A. Cartwright - On Wheels (audiobook, read by the author)", spareAudio, true),
 		file("Stagecoach - Noise, a demonstration (epub)", demo, false),
-		file("Stagecoach - Noise, a demonstration (audiobook)", demo, true),
 	}
 }

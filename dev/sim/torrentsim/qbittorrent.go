@@ -2,6 +2,7 @@
 package torrentsim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,6 +25,7 @@ type QBittorrentOptions struct {
 	Version   string           // "4.5.2" (also when empty), "5.0.4" or "5.2.0": names and answers differ
 	Plan      TorrentPlan      // of torrents that are added from now on
 	FreeSpace int64            // bytes; 0 means 100 GiB
+	Save      bool             // the files of torrents with a web seed are fetched from it
 	Refresh   time.Duration    // how long a torrent that is rechecked shows its earlier state
 	Now       func() time.Time `json:"-"` // the clock; nil means time.Now
 }
@@ -31,8 +33,8 @@ type QBittorrentOptions struct {
 // qbVersions maps each supported program version to the version of its Web API.
 var qbVersions = map[string]string{"4.5.2": "2.8.19", "5.0.4": "2.11.2", "5.2.0": "2.14.1"}
 
-// QBittorrent is the stand-in for qBittorrent's Web API. Its torrents transfer no bytes: their progress follows from
-// plan and clock. Thousands of them cost nothing, and one call of Advance completes a download of ten hours.
+// QBittorrent is the stand-in for qBittorrent's Web API. Its torrents transfer no bytes unless it is told to:
+// their progress follows from plan and clock. Thousands of them cost nothing, and one call of Advance completes a download of ten hours.
 type QBittorrent struct {
 	sim.Control
 	options QBittorrentOptions
@@ -47,6 +49,10 @@ type QBittorrent struct {
 	sessions  map[string]bool // by SID
 	logins    map[string]failedLogins
 	requestID int64
+
+	fetching sync.WaitGroup
+	closing  context.Context // ends with Close
+	close    context.CancelFunc
 }
 
 // NewQBittorrent opens the stand-in with the torrents that an earlier one left in the same folder.
@@ -75,6 +81,7 @@ func NewQBittorrent(o QBittorrentOptions) (*QBittorrent, error) {
 		options: o, category: map[string]bool{}, sessions: map[string]bool{}, logins: map[string]failedLogins{},
 	}
 
+	q.closing, q.close = context.WithCancel(context.Background())
 	if o.Dir != "" {
 		if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 			return nil, fmt.Errorf("qbittorrent stand-in: %w", err)
@@ -94,6 +101,8 @@ func NewQBittorrent(o QBittorrentOptions) (*QBittorrent, error) {
 // Close releases held connections and keeps the torrents; the handler must not be served any more.
 func (q *QBittorrent) Close() error {
 	q.ClearFaults()
+	q.close()
+	q.fetching.Wait()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.save()

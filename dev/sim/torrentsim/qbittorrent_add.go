@@ -142,7 +142,8 @@ func (q *QBittorrent) add(t simTorrent) bool {
 
 		if p, _ := old.at(q.now()); p <= inMeta && old.Magnet && !t.Magnet {
 			old.V1, old.V2, old.Name, old.Size, old.Magnet = t.V1, t.V2, t.Name, t.Size, false
-			old.Spent = 0
+			old.Spent, old.From = 0, t.From
+			q.begin(old)
 			if !old.Since.IsZero() {
 				old.Since = q.now()
 			}
@@ -162,6 +163,7 @@ func (q *QBittorrent) take(t *simTorrent) {
 	}
 	q.knowTags(t.Tags)
 	q.torrents = append(q.torrents, t)
+	q.begin(t)
 }
 
 var bareHash = regexp.MustCompile(`^([0-9a-fA-F]{40}|[A-Za-z2-7]{32})$`)
@@ -240,7 +242,12 @@ func (t *simTorrent) fromFile(data []byte) bool {
 		t.V2 = hex.EncodeToString(sum[:])
 	}
 
-	t.Name, t.Size = info.BestName(), info.TotalLength()
+	t.Name, t.Size, t.From = info.BestName(), info.TotalLength(), filesOf(file, info)
+	if names := namesIn(info); len(names) > 1 {
+		for i, f := range info.UpvertedFiles() {
+			t.Files = append(t.Files, TorrentFile{Name: names[i], Size: f.Length, Priority: 1})
+		}
+	}
 	return true
 }
 

@@ -59,6 +59,9 @@ func (q *QBittorrent) remove(gone []*simTorrent, files, asked bool) {
 	leaving := make(map[*simTorrent]bool, len(gone))
 	for _, t := range gone {
 		leaving[t] = true
+		if files {
+			q.discard(t)
+		}
 		if asked {
 			q.deletions = append(q.deletions, TorrentDeletion{
 				Hash: t.hash(), Name: t.Name, Tags: slices.Clone(t.Tags), Files: files, At: q.now(),

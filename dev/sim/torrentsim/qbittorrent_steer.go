@@ -296,6 +296,9 @@ func (q *QBittorrent) load() error {
 
 	q.clock, q.torrents, q.tags = kept.Clock, kept.Torrents, kept.Tags
 	maps.Copy(q.category, kept.Categories)
+	for _, t := range q.torrents {
+		q.begin(t)
+	}
 	return nil
 }
 
@@ -312,26 +315,4 @@ func (q *QBittorrent) addRoutes(mux *http.ServeMux) {
 			sim.AnswerControl(w, q.Put(in.Items...))
 		}
 	})
-
-	mux.HandleFunc("PATCH /_/torrents/{match}", takeDuration(func(r *http.Request, d time.Duration) error {
-		return q.Change(r.PathValue("match"), TorrentChange{Duration: &d})
-	}))
-	mux.HandleFunc("PUT /_/plan", takeDuration(func(_ *http.Request, d time.Duration) error {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.options.Plan = TorrentPlan{Duration: d}
-		return nil
-	}))
-}
-
-// takeDuration makes a control route of a function that takes the duration of downloads.
-func takeDuration(do func(r *http.Request, d time.Duration) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		var in struct {
-			DurationMS int64 `json:"duration_ms"`
-		}
-		if sim.ReadControl(w, r, &in) {
-			sim.AnswerControl(w, do(r, time.Duration(in.DurationMS)*time.Millisecond))
-		}
-	}
 }

@@ -51,6 +51,8 @@ type simTorrent struct {
 	Gone       bool // its files are missing, which only a recheck notices
 	Ratio      float64
 	Files      []TorrentFile // nil: one with the torrent's name
+	From       []savedFile   // that its web seed serves
+	Lacks      bool          // its files are not fetched yet
 	Recheck    time.Time     // when a recheck begins to show; zero: none runs
 
 	Spent       time.Duration // of the plan, until Since
@@ -111,6 +113,9 @@ func (t *simTorrent) elapsed(now time.Time) time.Duration {
 func (t *simTorrent) at(now time.Time) (phase, time.Duration) {
 	elapsed := t.elapsed(now)
 	for p := inSeed; p > inHiding; p-- {
+		if p > inDownload && t.Lacks || p > inMeta && t.Lacks && t.Magnet {
+			continue
+		}
 		if start, endless := t.before(p); !endless && elapsed >= start {
 			return p, elapsed - start
 		}
@@ -130,7 +135,7 @@ func (t *simTorrent) progress(now time.Time) float64 {
 	case p > inDownload:
 		return 1
 	case p == inDownload && t.Plan.Duration > 0:
-		return float64(into) / float64(t.Plan.Duration)
+		return min(float64(into)/float64(t.Plan.Duration), 0.99)
 	}
 	return 0
 }
@@ -193,7 +198,7 @@ func (t *simTorrent) state(now time.Time, modern bool) string {
 		return "metaDL"
 	case p == inCheck:
 		return "checkingResumeData"
-	case p == inDownload && t.Plan.Duration < 0:
+	case p == inDownload && (t.Plan.Duration < 0 || t.Lacks && len(t.From) == 0):
 		return holdStalled
 	case p == inDownload:
 		return "downloading"
@@ -231,7 +236,7 @@ func (t *simTorrent) setProgress(share float64, now time.Time) error {
 	case share < 1 && (t.Plan.Duration == 0 || t.Plan.Duration < 0 && share > 0):
 		return errNoDuration
 	case share == 1:
-		t.Plan.Duration = max(t.Plan.Duration, 0)
+		t.Plan.Duration, t.Lacks = max(t.Plan.Duration, 0), false
 	}
 
 	for _, before := range []*time.Duration{&t.Plan.Hidden, &t.Plan.Meta, &t.Plan.Check} {

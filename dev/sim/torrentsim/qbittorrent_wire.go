@@ -65,7 +65,7 @@ func (t *simTorrent) wire(now time.Time, modern bool) wireTorrent {
 
 	if d := t.Plan.Duration; state == "downloading" && d > 0 {
 		w.DlSpeed = int64(float64(t.Size) / d.Seconds())
-		w.ETA = int64((d - into).Seconds())
+		w.ETA = int64(max(0, d-into).Seconds())
 	}
 	return w
 }

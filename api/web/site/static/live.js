@@ -62,10 +62,18 @@ function isBegun(form) {
 		field.tagName === "SELECT" || field.type !== "hidden" && "defaultValue" in field && (field.value !== field.defaultValue || field.checked !== field.defaultChecked));
 }
 
+// The content of a page without the blanks between its parts: they would be matched with one another, and a part that
+// appears would take the place of the one below it, with what was typed there.
+function parts(root) {
+	const main = root.querySelector("main");
+	for (const node of [...main.childNodes]) if (node.nodeType === Node.TEXT_NODE && !node.data.trim()) node.remove();
+	return main;
+}
+
 // What a person does on the page stays: their focus, what they type, what they have unfolded, and why their form was refused.
 function morph(fresh) {
 	writeTimes(fresh);
-	Idiomorph.morph(document.querySelector("main"), fresh.querySelector("main"), {
+	Idiomorph.morph(parts(document), parts(fresh), {
 		ignoreActiveValue: true,
 		callbacks: {
 			beforeNodeMorphed: (node) => !node.matches?.("[data-link]") && !(node.matches?.("form[data-keep]") && isBegun(node)),
