@@ -126,11 +126,16 @@ func (s *soak) releases(token, words string) (sources []map[string]any) {
 	return sources
 }
 
-// offer gives three releases to the indexer. Of the first one, the file may be gone, or nobody may share it.
+// offer gives three releases to the indexer. Of the first one, the file may be gone, it may be no book, or nobody may share
+// it.
 func (s *soak) offer(n int, words string) {
 	s.Helper()
 	for i := range 3 {
-		made := s.seedless(fmt.Sprintf("wish-%d-%d.epub", n, i), 300_000)
+		name := fmt.Sprintf("wish-%d-%d.epub", n, i)
+		if i == 0 && n%4 == 2 {
+			name += ".nfo"
+		}
+		made := s.seedless(name, 300_000)
 		release := torznabsim.Release{
 			Title: fmt.Sprintf("Planted Author - %s (epub, %d)", words, i), Size: made.Size, Seeders: 30 - i, Peers: 30,
 		}
@@ -144,9 +149,9 @@ func (s *soak) offer(n int, words string) {
 		}
 
 		switch {
-		case i == 0 && n%3 == 0:
+		case i == 0 && n%4 == 0:
 			release.Torrent, release.Magnet = s.seed.URL+"/gone.torrent", ""
-		case i > 0 || n%3 == 1:
+		case i > 0 || n%4 < 3:
 			s.shared = append(s.shared, made)
 		}
 		s.ground.Torznab.Add(release)
