@@ -1,6 +1,7 @@
 package opds
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"net/url"
@@ -69,16 +70,11 @@ func newFeed(title, self string, entries []entry) feed {
 	}
 }
 
-// pageOf is the address of a page of books.
-func pageOf(at, words string, before int64) string {
-	query := url.Values{}
-	if words != "" {
-		query.Set("q", words)
-	}
-	if before != 0 {
-		query.Set("before", strconv.FormatInt(before, 10))
-	}
-	return (&url.URL{Path: at, RawQuery: query.Encode()}).String()
+// pageAfter is the address of the next page of books.
+func pageAfter(page *url.URL, book int64) string {
+	query := page.Query()
+	query.Set("before", strconv.FormatInt(book, 10))
+	return page.Path + "?" + query.Encode()
 }
 
 // entryOf shows a book with a link to each of its files.
@@ -103,7 +99,7 @@ func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 // types are those of books' files. Others, such as pages that a browser would run, are given as plain bytes.
 var types = map[string]string{
 	".epub": "application/epub+zip", ".pdf": "application/pdf", ".txt": "text/plain; charset=utf-8", ".rtf": "application/rtf",
-	".fb2": "application/x-fictionbook+xml", ".fb2.zip": "application/x-zip-compressed-fb2", ".djvu": "image/vnd.djvu",
+	".fb2": "application/x-fictionbook+xml", ".djvu": "image/vnd.djvu",
 	".mobi": "application/x-mobipocket-ebook", ".azw3": "application/vnd.amazon.mobi8-ebook",
 	".cbz": "application/vnd.comicbook+zip", ".cbr": "application/vnd.comicbook-rar", ".zip": "application/zip",
 	".mp3": "audio/mpeg", ".m4a": "audio/mp4", ".m4b": "audio/mp4", ".aac": "audio/aac", ".flac": "audio/flac",
@@ -113,12 +109,8 @@ var types = map[string]string{
 // typeOf gives the type of a file by its name.
 func typeOf(name string) string {
 	name = strings.ToLower(name)
-	ending := path.Ext(name)
 	if strings.HasSuffix(name, ".fb2.zip") {
-		ending = ".fb2.zip"
+		return "application/x-zip-compressed-fb2"
 	}
-	if known := types[ending]; known != "" {
-		return known
-	}
-	return "application/octet-stream"
+	return cmp.Or(types[path.Ext(name)], "application/octet-stream")
 }

@@ -114,9 +114,9 @@ func (h *handlers) books(w http.ResponseWriter, r *http.Request) error {
 	if words != "" {
 		title = "Search: " + words
 	}
-	page := newFeed(title, pageOf(r.URL.Path, words, before), entries)
+	page := newFeed(title, r.URL.RequestURI(), entries)
 	if more {
-		next := pageOf(r.URL.Path, words, books[len(books)-1].ID)
+		next := pageAfter(r.URL, books[len(books)-1].ID)
 		page.Links = append(page.Links, link{Rel: "next", Href: next, Type: atom})
 	}
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// keyParameter is the parameter in which Prowlarr or Jackett expects the key, with its value.
-var keyParameter = regexp.MustCompile(`(?i)([?&](?:jackett_)?apikey=)[^&#]*`)
+// keyParameter is the parameter of a query in which Prowlarr or Jackett expects the key, with its value.
+var keyParameter = regexp.MustCompile(`(?i)((?:^|&)(?:jackett_)?apikey=)[^&#]*`)
 
 // secrets are the keys in each form in which an answer may hold them.
 type secrets []string
@@ -33,7 +33,9 @@ func (s secrets) in(text string) bool {
 
 // withoutKey empties the parameters that hold a key; "" when the link still has one elsewhere.
 func (s secrets) withoutKey(link string) string {
-	link = keyParameter.ReplaceAllString(link, "$1")
+	if address, query, asked := strings.Cut(link, "?"); asked {
+		link = address + "?" + keyParameter.ReplaceAllString(query, "$1")
+	}
 	if s.in(link) {
 		return ""
 	}
@@ -62,13 +64,13 @@ func (k Keys) Complete(link string) (full, own string) {
 		return link, ""
 	}
 
-	full = keyParameter.ReplaceAllStringFunc(link, func(parameter string) string {
+	u.RawQuery = keyParameter.ReplaceAllStringFunc(u.RawQuery, func(parameter string) string {
 		if strings.HasSuffix(parameter, "=") {
 			parameter += url.QueryEscape(k[at].Key)
 		}
 		return parameter
 	})
-	return full, hostAndPort(u)
+	return u.String(), hostAndPort(u)
 }
 
 // servesFiles says whether a link has the form of Prowlarr's .torrent files, /<indexer>/download, or of Jackett's,

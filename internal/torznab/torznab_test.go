@@ -229,6 +229,7 @@ func TestComplete(t *testing.T) {
 		"http://prowlarr:9696/1/download?apikey=&link=x":           {"http://prowlarr:9696/1/download?apikey=planted%2Bkey%2Fwith%3Dsigns&link=x", "prowlarr:9696"},
 		"http://prowlarr:9696/1/download?apikey=other&link=x":      {"", "prowlarr:9696"},
 		"http://prowlarr:9696/1/download?link=x":                   {"", "prowlarr:9696"},
+		"http://prowlarr:9696/1/download?link=//evil/?apikey=":     {"", "prowlarr:9696"}, // not a parameter of its own
 		"https://JACKETT.example/dl/a/?jackett_apikey=&path=p":     {"https://JACKETT.example/dl/a/?jackett_apikey=second-key&path=p", "jackett.example:443"},
 		"http://jackett.example/dl/a/?jackett_apikey=":             {"", ""}, // not encrypted
 		"http://prowlarr/1/download?apikey=":                       {"", ""}, // another port
