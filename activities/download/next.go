@@ -2,6 +2,7 @@ package download
 
 import (
 	"context"
+	"slices"
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
@@ -40,13 +41,14 @@ type placed struct {
 	torrent *qbittorrent.Torrent
 }
 
-// completed gives the source of a job whose torrent is complete while that of the current one is not; 0: none.
+// completed gives the source of a job whose torrent is complete while that of the current one is not; 0: none. One that
+// has no file of the medium does not count.
 func (x *torrentIndex) completed(job download.WatchedDownload, current *qbittorrent.Torrent) int {
 	if job.Added && current != nil && current.State == qbittorrent.Complete {
 		return 0
 	}
 	for _, p := range x.byJob[job.ID] {
-		if p.place != job.Place && p.torrent.State == qbittorrent.Complete {
+		if p.place != job.Place && p.torrent.State == qbittorrent.Complete && !slices.Contains(job.Unsuitable, p.place) {
 			return p.place
 		}
 	}

@@ -107,6 +107,36 @@ func TestTellsOfOtherSources(t *testing.T) {
 	}
 }
 
+// TestUnsuitableStaysLeft never returns to a source without files of the medium, though its torrent is complete.
+func TestUnsuitableStaysLeft(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+	full, done := 1.0, "stalledUP"
+	completes := func(tag string) {
+		w.must(w.qb.Change(tag, torrentsim.TorrentChange{Progress: &full, State: &done}))
+	}
+	job := w.several(1, 3)
+	completes("job-1")
+
+	for _, by := range []lifecycle.DownloadSwitch{{From: 1, Outcome: fault.MediumUnsuitable}, {From: 2, To: 1}} {
+		by.JobID = job.ID
+		_, err := w.env.ExecuteActivity(w.NextSource, by)
+		w.must(err)
+		if job = w.reload(job); job.SourcePlace != 2 || job.Sources[0].Outcome != string(fault.MediumUnsuitable) {
+			t.Errorf("%+v", job)
+		}
+		w.wantHeard("the second one is not there yet")
+	}
+
+	w.must(w.add(job))
+	w.wantHeard("the second one is there", "downloading")
+	w.next(job, 0)
+	completes("job-1.2")
+	if _, heard := w.pollOnce(); len(heard) != 1 || heard[0].Place != 2 {
+		t.Errorf("%+v", heard)
+	}
+}
+
 // TestTidyOfSources removes what a completed job does not need, and keeps what another job holds.
 func TestTidyOfSources(t *testing.T) {
 	t.Parallel()

@@ -100,6 +100,14 @@ func TestTheNextRelease(t *testing.T) {
 	w.writes(anna, "en", "/book 1")
 	w.presses(anna, "🔎 text")
 	w.sees(anna, "<b>1.</b> On &lt;Wheels&gt; (epub)", "<b>2.</b> On &lt;Wheels&gt; (better)", "3 d · ⚠️ failed before · Other")
+
+	// Asking once more is for both, the one that has failed last.
+	w.fails(job, string(fault.EnqueueUnavailable))
+	w.handles(w.bot(), pressOf(300_000_001, anna, "dr:1", 1))
+	if again := w.downloads()[1]; len(again.Sources) != 2 || again.SourceURL != job.Sources[1].SourceURL ||
+		again.Sources[1].Title != "On <Wheels> (better)" {
+		t.Errorf("%+v", again)
+	}
 }
 
 // TestASearchFails names an indexer that does not answer; a button of an old list, and a bot without indexers, say so.

@@ -73,6 +73,7 @@ func endpoints() []endpoint {
 		{id: "get-download", method: "GET", target: "/v1/downloads/1", subject: "download/1"},
 		{id: "list-download-events", method: "GET", target: "/v1/downloads/1/events", subject: "download/1"},
 		{id: "cancel-download", method: "POST", target: "/v1/downloads/1/cancel", subject: "download/1"},
+		{id: "repeat-download", method: "POST", target: "/v1/downloads/1/again", subject: "download/1"},
 		{id: "send-download", method: "POST", target: "/v1/downloads/1/send", subject: "download/1"},
 		{id: "send-medium", method: "POST", target: "/v1/books/1/media/text/send", subject: "book/1"},
 		{id: "retry-download-import", method: "POST", target: "/v1/downloads/1/retry-import", subject: "download/1"},

@@ -145,6 +145,29 @@ func TestIsSentWhenItIsThere(t *testing.T) {
 		t.Errorf("%d deliveries, %v", deliveries(), got)
 	}
 
+	// What a workflow that was terminated has left unsent, the reconciler sends.
+	w.downloads.Off = true // no watcher
+	prepare := func() {
+		t.Helper()
+		if err := w.downloads.Workload().Prepare(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	w.exec(`UPDATE download_jobs SET sent_at = NULL WHERE id = $1`, second)
+	w.exec(`DELETE FROM jobs WHERE id = (SELECT max(id) FROM jobs)`)
+	if prepare(); show(second)["sent_at"] != nil {
+		t.Error("the workflow is about to send it")
+	}
+	w.exec(`UPDATE download_jobs SET completed_at_utc = now() - interval '2 minutes' WHERE id = $1`, second)
+	if prepare(); show(second)["sent_at"] == nil || deliveries() != 6 {
+		t.Errorf("%d deliveries, %v", deliveries(), show(second))
+	}
+	w.exec(`UPDATE download_jobs SET sent_at = NULL, attention = 'QUOTA_EXCEEDED' WHERE id = $1`, second)
+	if prepare(); show(second)["sent_at"] != nil {
+		t.Error("what was refused is tried again")
+	}
+	w.downloads.Off = false
+
 	// Without a wish nothing is sent, and without a folder nothing can be wished.
 	third := w.send(w.adaToken, "POST", "/v1/downloads", ask(false)).ok(http.StatusCreated).body["id"].(string)
 	w.end(third, lifecycle.DownloadCompleted)

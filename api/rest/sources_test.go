@@ -86,6 +86,65 @@ func TestSourcesOfADownload(t *testing.T) {
 	}
 }
 
+// TestADownloadAgain asks once more for all sources of a download, those that have failed last, and once by each key.
+func TestADownloadAgain(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	book := w.book("Wheels")
+	link := func(n int) string { return fmt.Sprintf("magnet:?xt=urn:btih:%040d", n) }
+	var sources []map[string]any
+	for n := 1; n <= 4; n++ {
+		sources = append(sources, map[string]any{"source_url": link(n), "title": fmt.Sprint("Number ", n), "indexer": "Books"})
+	}
+	made := w.send(w.adaToken, "POST", "/v1/downloads", map[string]any{
+		"book_id": book, "media_type": "text", "source": "A friend", "source_url": link(1), "sources": sources, "send": true,
+	}).ok(http.StatusCreated).body
+	again := func(of map[string]any, key string, status int) map[string]any {
+		path := fmt.Sprintf("/v1/downloads/%v/again", of["id"])
+		return w.send(w.adaToken, "POST", path, nil, "Idempotency-Key", key).ok(status).body
+	}
+	wants := func(made map[string]any, titles, source, url string) {
+		t.Helper()
+		got := ""
+		for _, one := range made["sources"].([]any) {
+			got += strings.TrimPrefix(one.(map[string]any)["title"].(string), "Number ")
+		}
+		if got != titles || made["source"] != source || made["source_url"] != url || made["media_type"] != "text" || made["send"] != true {
+			t.Errorf("%s, want %s: %v", got, titles, made)
+		}
+	}
+
+	if now := again(made, "active", http.StatusOK); now["id"] != made["id"] {
+		t.Errorf("%v", now)
+	}
+	w.end(made["id"].(string), lifecycle.DownloadCanceled)
+	second := again(made, "canceled", http.StatusCreated)
+	wants(second, "1234", "A friend", link(1))
+
+	var number int64
+	_, _ = fmt.Sscan(second["id"].(string), &number)
+	for _, by := range []lifecycle.DownloadSwitch{{From: 1, Outcome: fault.Stalled}, {From: 2, Outcome: fault.MediumUnsuitable}} {
+		by.JobID = number
+		if _, err := w.store.Downloads.Switch(t.Context(), by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.end(second["id"].(string), lifecycle.DownloadFailed) // for the third one
+	third := again(second, "failed", http.StatusCreated)
+	wants(third, "4123", "Books", link(4))
+
+	w.exec(`UPDATE download_sources SET outcome = 'provider_error' WHERE job_id = $1`, third["id"])
+	w.end(third["id"].(string), lifecycle.DownloadFailed)
+	if same := again(second, "failed", http.StatusOK); same["id"] != third["id"] {
+		t.Errorf("%v", same)
+	}
+	wants(again(third, "all-failed", http.StatusCreated), "4123", "Books", link(4))
+
+	for _, token := range []string{w.bobToken, w.adminToken} { // not even for an administrator
+		w.send(token, "POST", fmt.Sprintf("/v1/downloads/%v/again", third["id"]), nil).refused(http.StatusNotFound, fault.DownloadNotFound, "")
+	}
+}
+
 // TestSourcesThatAreWrong refuses them with the field at fault.
 func TestSourcesThatAreWrong(t *testing.T) {
 	t.Parallel()

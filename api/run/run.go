@@ -133,6 +133,7 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 	}
 	return api, site.Register(site.Config{
 		API: api, Store: p.Store.Accounts, Events: stream, Provider: p.provider(), Temporal: workflows,
+		Library: p.Config.Library.Dir != "",
 	}, parts.Web()...)
 }
 

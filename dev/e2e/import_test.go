@@ -46,6 +46,15 @@ func TestImports(t *testing.T) {
 	book = l.completes(book)
 	l.wantFiles(book, filepath.Join(book.SavePath, "several", "9.mp3"), filepath.Join(book.SavePath, "several", "10.mp3"))
 
+	readme := l.torrent("readme.nfo", torrentsim.TorrentSpec{}) // a txt would do for a text
+	made = l.torrent("second.epub", torrentsim.TorrentSpec{})
+	second := l.completes(l.askOf(readme.URL, made.URL))
+	l.wantFiles(second, filepath.Join(second.SavePath, "second.epub"))
+	l.wantStory(second, "enqueued", "started", "next_source", "completed")
+	if second.SourcePlace != 2 || second.Sources[0].Outcome != string(fault.MediumUnsuitable) {
+		t.Errorf("%+v", second)
+	}
+
 	l.broken(func() {
 		job := l.ask(l.reader(), l.torrent("killed.epub", torrentsim.TorrentSpec{}).URL)
 		l.importing(job)

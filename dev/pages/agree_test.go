@@ -218,11 +218,13 @@ const watched = `window.began = Date.now();
 		.observe(document.querySelector("main"), {subtree: true, childList: true, characterData: true, attributes: true});
 	1`
 
-// plain is what a page shows, without times, ages, the state of the connection, the keys of forms, and what a form that
-// keeps its choice offers. Attributes are in the order of their names: an element that was changed gets a new one last.
+// plain is what a page shows, without blanks between its parts, times, ages, the state of the connection, the keys of
+// forms, and what a form that keeps its choice offers. Attributes are in the order of their names: an element that was
+// changed gets a new one last.
 const plain = `(() => {
 	const main = document.querySelector("main").cloneNode(true);
 	for (const one of main.querySelectorAll("time, [data-link], [data-age], input[name=key], [data-keep] option")) one.remove();
+	for (const node of [...main.childNodes]) if (node.nodeType === Node.TEXT_NODE && !node.data.trim()) node.remove();
 	for (const one of main.querySelectorAll("*")) {
 		const all = [...one.attributes].sort((a, b) => a.name < b.name ? -1 : 1);
 		for (const a of all) one.removeAttribute(a.name);

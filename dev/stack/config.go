@@ -66,6 +66,7 @@ func (s *Stack) settings() (settings, error) {
 	suggested := map[string]string{
 		"STAGECOACH_ADMIN_IDS":              strconv.Itoa(demoAdmin),
 		"STAGECOACH_DOWNLOAD_POLL_INTERVAL": "1s",
+		"STAGECOACH_DOWNLOAD_NEXT_AFTER":    "15s", // nobody shares the first release that a search finds
 		"STAGECOACH_LISTING_TTL":            "1s",
 		"STAGECOACH_WORKER_STOP_TIMEOUT":    "3s",
 		"STAGECOACH_SPOOL_DIR":              filepath.Join(s.State, "spool"),

@@ -70,6 +70,8 @@ type DownloadAsk struct {
 	Sources []download.Source
 	Send    bool   // the files to the user's chat when they are there
 	Key     string // the same key of the same user returns the same job; empty: each request is a new one
+
+	again int64 // the download that is asked for once more: the rest is as it was there; 0: none
 }
 
 // MaxSource is how many characters the name of a source may have.
@@ -89,7 +91,9 @@ func (c *Downloads) Start(
 ) (job download.Download, created bool, err error) {
 	request := core.Request{
 		UserID: user.ID, Key: ask.Key,
-		Asked: fmt.Sprintf("download %d %s %q %s %t", ask.BookID, ask.MediaType, ask.Source, ask.SourceURL, ask.Send),
+		Asked: fmt.Sprintf(
+			"download %d %d %s %q %s %t", ask.again, ask.BookID, ask.MediaType, ask.Source, ask.SourceURL, ask.Send,
+		),
 	}
 	for _, source := range ask.Sources {
 		request.Asked += " " + source.SourceURL
@@ -112,6 +116,11 @@ func (c *Downloads) Start(
 func (c *Downloads) start(
 	ctx context.Context, user account.User, ask DownloadAsk,
 ) (job download.Download, created bool, err error) {
+	if ask.again != 0 {
+		if ask, err = c.askedBefore(ctx, user, ask); err != nil {
+			return download.Download{}, false, err
+		}
+	}
 	origin, sources, err := ask.check()
 	if err != nil {
 		return download.Download{}, false, err

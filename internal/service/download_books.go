@@ -185,7 +185,7 @@ func sourcesOf(a DownloadAsk) (sources []download.Source, err error) {
 }
 
 // candidates gives the sources that a job tries, without those that have failed before: only a person chooses them, as
-// the first one. A job with one source has no list.
+// the first one, or by asking again. A job with one source has no list.
 func (c *Downloads) candidates(
 	ctx context.Context, a DownloadAsk, sources []download.Source,
 ) (list []download.JobSource, err error) {
@@ -194,7 +194,7 @@ func (c *Downloads) candidates(
 	}
 	failed, err := c.Store.Downloads.FailedReleases(ctx, a.BookID, a.MediaType)
 	for i, source := range sources {
-		if i == 0 || !failedBefore(failed, source.SourceURL, source.Infohash) {
+		if i == 0 || a.again != 0 || !failedBefore(failed, source.SourceURL, source.Infohash) {
 			list = append(list, download.JobSource{Source: source, Place: len(list) + 1})
 		}
 	}
@@ -202,6 +202,40 @@ func (c *Downloads) candidates(
 		list = nil
 	}
 	return list, err
+}
+
+// Again asks once more for what a download of the user's was to bring, from all its sources: those that have not failed
+// for the book first. The answers are Start's.
+func (c *Downloads) Again(
+	ctx context.Context, user account.User, jobID int64, key string,
+) (job download.Download, created bool, err error) {
+	return c.Start(ctx, user, DownloadAsk{again: jobID, Key: key})
+}
+
+// askedBefore completes a request by the download that it is a repetition of.
+func (c *Downloads) askedBefore(ctx context.Context, user account.User, ask DownloadAsk) (DownloadAsk, error) {
+	job, err := c.Store.Downloads.ByID(ctx, ask.again)
+	if err == nil && job.UserID != user.ID { // also an administrator's: the new one would be theirs
+		err = fault.New(fault.DownloadNotFound, "there is no such download")
+	}
+	if err != nil {
+		return ask, err
+	}
+
+	failed, err := c.Store.Downloads.FailedReleases(ctx, job.BookID, job.MediaType)
+	ask.BookID, ask.MediaType, ask.Send = job.BookID, job.MediaType, job.Send && c.Library
+	ask.SourceURL, ask.Source = job.SourceURL, job.Source
+	for _, last := range []bool{false, true} {
+		for _, s := range job.Sources {
+			if failedBefore(failed, s.SourceURL, s.Infohash) == last {
+				ask.Sources = append(ask.Sources, s.Source)
+			}
+		}
+	}
+	if len(ask.Sources) > 0 && ask.Sources[0].SourceURL != job.SourceURL {
+		ask.SourceURL, ask.Source = ask.Sources[0].SourceURL, ""
+	}
+	return ask, err
 }
 
 // SourcesFrom gives releases that were found as sources of a download.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -24,8 +25,21 @@ func (downloadWorkload) Name() string { return lifecycle.WorkloadDownload }
 
 func (downloadWorkload) WorkflowType() string { return lifecycle.DownloadType }
 
-// Prepare makes sure that the watcher of all downloads runs.
-func (w downloadWorkload) Prepare(ctx context.Context) error { return w.StartSync(ctx) }
+// Prepare makes sure that the watcher of all downloads runs, and sends what workflows have left unsent: one that was
+// terminated after its job had completed, for example.
+func (w downloadWorkload) Prepare(ctx context.Context) error {
+	unsent, err := w.Store.Downloads.Unsent(ctx, unsentAfter, mostUnsent)
+	for _, id := range unsent {
+		err := temporalio.LoopStep(ctx, func(ctx context.Context) error { return w.SendWished(ctx, id) })
+		w.Log.Info("the files of a download were left unsent", "download", id, "error", err)
+	}
+	return errors.Join(err, w.StartSync(ctx))
+}
+
+const (
+	unsentAfter = time.Minute // workflows send at once
+	mostUnsent  = 20          // at one sweep
+)
 
 func (w downloadWorkload) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]LiveRow, error) {
 	page, err := w.Store.Downloads.Live(ctx, age, after, limit)

@@ -135,13 +135,22 @@ func TestNextSource(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 
+	// One without files of the medium is left for good.
+	unsuitable := to(lifecycle.DownloadSwitch{From: 1, Outcome: fault.MediumUnsuitable}, "3 of 3, 0 left: MEDIUM_UNSUITABLE, SOURCE_REFUSED, ")
+	to(lifecycle.DownloadSwitch{From: 3, To: 1}, outcomes(unsuitable))
+	watched, err := s.Downloads.Watched(ctx, 0, 10)
+	s.must(err)
+	if len(watched) != 1 || !slices.Equal(watched[0].Unsuitable, []int{1}) {
+		t.Errorf("%+v", watched)
+	}
+
 	events, err := s.Notices.EventsOf(ctx, "download", fmt.Sprint(job.ID))
 	s.must(err)
 	var story []string
 	for _, e := range events {
 		story = append(story, strings.TrimSpace(e.Type+" "+e.Comment))
 	}
-	if got := strings.Join(story, ", "); got != "enqueued, next_source stalled, next_source SOURCE_REFUSED, earlier_source" {
+	if got := strings.Join(story, ", "); got != "enqueued, next_source stalled, next_source SOURCE_REFUSED, earlier_source, next_source MEDIUM_UNSUITABLE" {
 		t.Error(got)
 	}
 }

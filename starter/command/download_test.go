@@ -42,6 +42,7 @@ func TestDownloadCommands(t *testing.T) {
 		"POST /v1/downloads/9/cancel":                           {"200 " + canceled},
 		"POST /v1/downloads/9/retry-import":                     {"200 " + downloading},
 		"POST /v1/books/4/media/text/mark":                      {"200 " + bookJSON},
+		"POST /v1/downloads/9/again":                            {"201 " + queued},
 		"POST /v1/downloads/9/send":                             {"200 " + sendingJSON},
 		"POST /v1/books/4/media/audio/send":                     {"200 " + sendingJSON},
 	}
@@ -61,6 +62,7 @@ func TestDownloadCommands(t *testing.T) {
 		{line: "download 4 magnet:?a&b --type audio --source Shelf", body: `{"book_id":"4","media_type":"audio","source":"Shelf","source_url":"magnet:?a\u0026b"}`},
 		{line: "download 4 magnet:?a&b --wait", want: []string{"download 9  downloading  On Wheels, text", "completed", "2.0 MiB in 1 min 05 s"}, json: completed},
 		{line: "download 4 magnet:?a --send", body: `{"book_id":"4","media_type":"text","send":true,"source_url":"magnet:?a"}`},
+		{line: "download again 9", want: []string{"queued"}, json: queued},
 		{line: "download send 9", want: []string{"17", "1000 B", "w.epub"}, json: sendingJSON},
 		{line: "book send 4 audio", want: []string{"17", "w.epub"}, json: sendingJSON},
 		{

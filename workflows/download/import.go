@@ -12,8 +12,9 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// complete ends a job whose torrent is complete. Where there is a library folder, its files are put there before; when
-// they cannot be, the job waits for a person who repeats it: the watcher then reports the torrent once more.
+// complete ends a job whose torrent is complete. Where there is a library folder, its files are put there before. A
+// torrent without files of the medium makes room for the next source. When its files cannot be put there, the job waits
+// for a person who repeats it: the watcher then reports the torrent once more.
 func (r *run) complete(life workflow.Context) error {
 	move := lifecycle.DownloadMove{JobID: r.id, Action: lifecycle.DownloadActionComplete, Place: r.Place}
 	moved, err := record.Do(life, string(move.Action), downloads.MoveDownload, move)
@@ -44,6 +45,9 @@ func (r *run) complete(life workflow.Context) error {
 		r.show(life)
 		return nil // the watcher reports the torrent again when qBittorrent answers
 	case code == fault.MediumUnsuitable:
+		if left, err := r.makeRoom(life, code); left || err != nil {
+			return err
+		}
 		return r.noteFailedImport(life, code)
 	default:
 		return r.noteFailedImport(life, fault.ImportFailed)

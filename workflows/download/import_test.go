@@ -98,6 +98,31 @@ func TestImportFailsAndIsRepeated(t *testing.T) {
 	p.took(time.Hour, 2*time.Hour)
 }
 
+// TestUnsuitableMakesRoom tries the next source in place of a torrent that has no file of the medium; a person is asked
+// about the last one only.
+func TestUnsuitableMakesRoom(t *testing.T) {
+	t.Parallel()
+	p := newImportPlay(t)
+	p.record.Place, p.record.Sources, p.record.Left = 1, 2, true
+	p.imports = func(_ context.Context, nth int) error {
+		if nth <= 2 {
+			return fails(fault.MediumUnsuitable, false)
+		}
+		return nil
+	}
+	p.of(1, time.Second, complete)
+	p.of(1, 2*time.Second, complete) // it was sent before the record had the second source
+	p.of(2, time.Minute, complete)
+	p.after(time.Hour, func() {
+		p.mu.Lock()
+		p.record.ImportFailed = false // a person repeats it
+		p.mu.Unlock()
+	})
+	p.of(2, time.Hour+time.Second, complete)
+	p.run("add", "begin", "import", "next 1 0 MEDIUM_UNSUITABLE", "add", "import", "import_failed MEDIUM_UNSUITABLE", "import")
+	p.wantCompleted()
+}
+
 // TestImportFailsAndIsCancelled removes the torrent.
 func TestImportFailsAndIsCancelled(t *testing.T) {
 	t.Parallel()

@@ -12,14 +12,22 @@ import (
 
 // fail makes room for the next source, or fails the job when none is left, or no other one can help.
 func (r *run) fail(life workflow.Context, reason fault.Code) error {
-	if r.Left && reason != fault.BookGone && reason != fault.EnqueueUnavailable {
-		place := r.Place
-		err := r.leave(life, lifecycle.DownloadSwitch{Outcome: reason})
-		if err != nil || r.Place != place || r.stopping(life) || lifecycle.Download.Terminal(r.Status) {
+	if reason != fault.BookGone && reason != fault.EnqueueUnavailable {
+		if left, err := r.makeRoom(life, reason); left || err != nil {
 			return err
 		}
 	}
 	return r.move(life, lifecycle.DownloadActionFail, reason)
+}
+
+// makeRoom leaves the current source for the next one, where there is one; left is true also when the job ends instead.
+func (r *run) makeRoom(life workflow.Context, reason fault.Code) (left bool, err error) {
+	if !r.Left {
+		return false, nil
+	}
+	place := r.Place
+	err = r.leave(life, lifecycle.DownloadSwitch{Outcome: reason})
+	return r.Place != place || r.stopping(life) || lifecycle.Download.Terminal(r.Status), err
 }
 
 // leave leaves the current source for another one: the record first, then the workflow takes over what the record has.

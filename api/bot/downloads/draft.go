@@ -186,13 +186,13 @@ func (h *handlers) start(ctx context.Context, r *chat.Request, d draft) error {
 	if len(d.Sources) > 0 {
 		ask.Source = d.Sources[0].Indexer
 	}
-	job, created, err := h.begin(ctx, r, ask)
+	job, created, err := h.downloads.Start(ctx, r.User, ask)
 	if fault.CodeOf(err) == fault.Validation { // of the link: the rest was chosen from lists
 		d.Link, d.Sources = "", nil
 		return h.askLink(ctx, r, d, "⚠️ "+r.Say(textBadLink))
 	}
 	if err != nil {
-		return err
+		return unlessOff(err)
 	}
 
 	if !created && !job.AsksFor(d.Link) {
@@ -207,36 +207,22 @@ func (h *handlers) start(ctx context.Context, r *chat.Request, d draft) error {
 // retryDownload is the button on the notice of a download that was not completed. It starts one new download, however
 // often it is pressed.
 func (h *handlers) retryDownload(ctx context.Context, r *chat.Request, args chat.Args) error {
-	job, err := h.downloads.Get(ctx, r.User, args.Number(0))
+	id := args.Number(0)
+	again, created, err := h.downloads.Again(ctx, r.User, id, "bot/again/"+strconv.FormatInt(id, 10))
 	if err != nil {
-		return err
-	}
-	if job.UserID != r.User.ID { // an administrator's press too: the new download would be the administrator's
-		return fault.New(fault.DownloadNotFound, "no such download")
-	}
-
-	again, created, err := h.begin(ctx, r, service.DownloadAsk{
-		BookID: job.BookID, MediaType: job.MediaType, Source: job.Source, SourceURL: job.SourceURL,
-		Send: job.Send && h.downloads.Library,
-		Key:  "bot/again/" + strconv.FormatInt(job.ID, 10),
-	})
-	if err != nil {
-		return err
+		return unlessOff(err)
 	}
 
 	r.Note = r.Say(began(created), again.ID)
 	return nil
 }
 
-// begin starts a download; created is false when there is one already.
-func (h *handlers) begin(
-	ctx context.Context, r *chat.Request, ask service.DownloadAsk,
-) (job download.Download, created bool, err error) {
-	job, created, err = h.downloads.Start(ctx, r.User, ask)
-	if fault.CodeOf(err) == fault.ProviderUnavailable { // an unreachable qBittorrent is waited for
-		err = chat.Hint{Text: textDownloadsOff}
+// unlessOff tells a person where downloads are off: an unreachable qBittorrent is waited for.
+func unlessOff(err error) error {
+	if fault.CodeOf(err) == fault.ProviderUnavailable {
+		return chat.Hint{Text: textDownloadsOff}
 	}
-	return job, created, err
+	return err
 }
 
 func began(created bool) words.Text {

@@ -51,6 +51,11 @@ type retryImportInput struct {
 	ID string `path:"id" example:"9" doc:"The id of a download"`
 }
 
+type repeatDownloadInput struct {
+	server.Keyed
+	ID string `path:"id" example:"9" doc:"The id of a download"`
+}
+
 // handlers answer the operations of downloads and books.
 type handlers struct {
 	*server.Server
@@ -115,6 +120,14 @@ func (h *handlers) registerDownloads() {
 		},
 	}, h.cancelDownload, h.tryCancel)
 
+	server.RegisterRaw(downloads, server.Operation{
+		Id: "repeat-download", Route: "POST /v1/downloads/{id}/again", Scope: lifecycle.DownloadScope,
+		Status: http.StatusCreated, Also: http.StatusOK,
+		Summary:     "Ask once more for what a download of yours was to bring",
+		Description: "From all its sources: those that have failed for the book are tried last. Answers as the first request for it.",
+		Faults:      []fault.Code{fault.DownloadNotFound, fault.BookNotFound, fault.ProviderUnavailable, fault.QuotaExceeded},
+	}, h.repeatDownload)
+
 	server.RegisterTried(downloads, server.Operation{
 		Id: "retry-download-import", Route: "POST /v1/downloads/{id}/retry-import", Scope: lifecycle.DownloadScope,
 		Summary:     "Put the files of a download into the library folder, after that has failed",
@@ -139,6 +152,17 @@ func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) 
 	}
 	if err != nil {
 		return nil, err
+	}
+	return server.MadeOf(h.downloadFor(user)(job), created), nil
+}
+
+func (h *handlers) repeatDownload(
+	ctx context.Context, in *repeatDownloadInput,
+) (*server.Made[shape.Download], error) {
+	user := server.Caller(ctx)
+	job, created, err := h.downloads.Again(ctx, user, server.PathID(in.ID), in.Key)
+	if err != nil {
+		return nil, h.Refusal(ctx, in.ID, err)
 	}
 	return server.MadeOf(h.downloadFor(user)(job), created), nil
 }

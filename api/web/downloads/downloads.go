@@ -151,16 +151,20 @@ func showDownload(r *site.Request) (site.View, error) {
 // start asks for a download for a book, and shows it.
 func start(r *site.Request) (next string, err error) {
 	link := strings.TrimSpace(r.PostFormValue("source_url"))
-	return ask(r, r.PathValue("id"), r.PostFormValue("media_type"), link, wishesSending(r))
+	made, err := site.Post[shape.Download](r, "/v1/downloads", map[string]any{
+		"book_id": r.PathValue("id"), "media_type": r.PostFormValue("media_type"), "source_url": link, "send": wishesSending(r),
+	})
+	return after(made, link), err
 }
 
-// again asks for a download as an earlier one was asked for.
+// again asks once more for a download.
 func again(r *site.Request) (next string, err error) {
 	one, err := site.Get[shape.Download](r, "/v1/downloads/{id}")
 	if err != nil {
 		return "", err
 	}
-	return ask(r, one.BookID, one.MediaType, one.SourceURL, one.Send)
+	made, err := site.Post[shape.Download](r, "/v1/downloads/{id}/again", nil)
+	return after(made, one.SourceURL), err
 }
 
 // otherLink says in an address that the download was there before, with another link than the one that was given.
@@ -168,13 +172,6 @@ const otherLink = "other-link"
 
 // wishesSending says whether the box for that is ticked.
 func wishesSending(r *site.Request) bool { return r.PostFormValue("send") != "" }
-
-func ask(r *site.Request, book, mediaType, link string, send bool) (next string, err error) {
-	made, err := site.Post[shape.Download](r, "/v1/downloads", map[string]any{
-		"book_id": book, "media_type": mediaType, "source_url": link, "send": send,
-	})
-	return after(made, link), err
-}
 
 // after is the page of a download that was asked for with a link.
 func after(made shape.Download, link string) string {

@@ -83,7 +83,7 @@ func everyState(user string) []shownAs {
 func TestEveryState(t *testing.T) {
 	t.Parallel()
 	all := everyState("1")
-	open := signedIn(t, all)
+	open := signedIn(t, all, false)
 
 	list := open("/downloads")
 	for i, want := range all {
@@ -102,8 +102,22 @@ func TestEveryState(t *testing.T) {
 	}
 }
 
+// TestSendWish shows the wish for what a download brings only where there is a library folder to send from.
+func TestSendWish(t *testing.T) {
+	t.Parallel()
+	for _, library := range []bool{false, true} {
+		open := signedIn(t, everyState("1"), library)
+		for _, path := range []string{"/books/4", "/books/4/releases"} {
+			page := open(path)
+			if strings.Contains(page, `name="send"`) != library || !strings.Contains(page, `name="key"`) {
+				t.Errorf("library %t, %s:\n%s", library, path, page)
+			}
+		}
+	}
+}
+
 // signedIn serves the pages over an API that has these downloads, and opens them as user 1.
-func signedIn(t *testing.T, all []shownAs) (open func(path string) string) {
+func signedIn(t *testing.T, all []shownAs, library bool) (open func(path string) string) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -117,7 +131,7 @@ func signedIn(t *testing.T, all []shownAs) (open func(path string) string) {
 	t.Cleanup(record.Close)
 	api := server.New(server.Config{Store: record})
 	register(api, all)
-	must(site.Register(site.Config{API: api, Store: record.Accounts}, downloads.Part()))
+	must(site.Register(site.Config{API: api, Store: record.Accounts, Library: library}, downloads.Part()))
 	served := httptest.NewServer(api)
 	t.Cleanup(served.Close)
 
@@ -147,6 +161,14 @@ type byID struct {
 	ID int `path:"id"`
 }
 
+// query is what the pages read lists by.
+type query struct {
+	BookID    string `query:"book_id"`
+	Limit     string `query:"limit"`
+	Q         string `query:"q"`
+	MediaType string `query:"media_type"`
+}
+
 // register adds the operations that the pages read.
 func register(api *server.Server, all []shownAs) {
 	group := server.Group{Server: api, Tag: "Downloads", Access: server.ForUsers, Scope: account.ScopeRead}
@@ -157,7 +179,7 @@ func register(api *server.Server, all []shownAs) {
 	}
 
 	server.Register(group, server.Operation{Id: "list", Route: "GET /v1/downloads", Summary: "List"},
-		func(context.Context, *struct{}) (list shape.Page[shape.Download], err error) {
+		func(context.Context, *query) (list shape.Page[shape.Download], err error) {
 			for i := range all {
 				list.Items = append(list.Items, one(i))
 			}
@@ -165,6 +187,12 @@ func register(api *server.Server, all []shownAs) {
 		})
 	server.Register(group, server.Operation{Id: "get", Route: "GET /v1/downloads/{id}", Summary: "Get"},
 		func(_ context.Context, in *byID) (shape.Download, error) { return one(in.ID), nil })
+	server.Register(group, server.Operation{Id: "book", Route: "GET /v1/books/{id}", Summary: "Book"},
+		func(context.Context, *byID) (shape.Book, error) { return shape.Book{ID: "4", Title: "Wheels"}, nil })
+	server.Register(group, server.Operation{Id: "find", Route: "GET /v1/releases", Summary: "Find"},
+		func(context.Context, *query) (shape.Releases, error) {
+			return shape.Releases{Items: []shape.Release{{Title: "Wheels", Indexer: "Books", SourceURL: "magnet:?"}}}, nil
+		})
 	server.Register(group, server.Operation{Id: "events", Route: "GET /v1/downloads/{id}/events", Summary: "Events"},
 		func(context.Context, *byID) (shape.Page[shape.History], error) {
 			return shape.Page[shape.History]{Items: []shape.History{{Type: "enqueued", To: "queued"}, {Type: lifecycle.DownloadStalled}}}, nil

@@ -110,6 +110,7 @@ type frame struct {
 	Language string
 	Signed   bool
 	Temporal string
+	Library  bool
 	Version  string
 	Place    string // in the record's events: the page shows what happened before it
 }
@@ -128,7 +129,7 @@ func (s *Site) draw(w http.ResponseWriter, r *Request, page Page, view View, sta
 	var html bytes.Buffer
 	err := s.drawn[r.Language][page.Name].ExecuteTemplate(&html, "layout", frame{
 		View: view, Page: page, Request: r, Problem: r.Problem, Sections: s.sections(r), Language: r.Language,
-		Signed: r.Session.ID != 0, Temporal: s.Temporal, Version: s.API.Version, Place: r.place,
+		Signed: r.Session.ID != 0, Temporal: s.Temporal, Library: s.Library, Version: s.API.Version, Place: r.place,
 	})
 	if err != nil {
 		s.log().Error("a page cannot be drawn", "page", page.Name, "error", err)

@@ -35,6 +35,7 @@ type Config struct {
 	Events   Events        // nil: pages are not live
 	Provider *Provider     // with which people may sign in; nil: none
 	Temporal string        // where Temporal's Web UI shows the workflows of the namespace; empty: no links to it
+	Library  bool          // there is a library folder, whose files can be sent to chats
 }
 
 // Events is the process's reader of events.

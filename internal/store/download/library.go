@@ -2,6 +2,7 @@ package download
 
 import (
 	"context"
+	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -37,6 +38,13 @@ func (s *Store) HasFile(ctx context.Context, path string) (bool, error) {
 func (s *Store) MarkSent(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE download_jobs SET sent_at = coalesce(sent_at, now()), attention = '', updated_at_utc = now()
 		WHERE id = $1`, id)
+}
+
+// Unsent returns the first of the downloads that completed at least age ago and whose files are still to be sent. The
+// index download_jobs_unsent serves it.
+func (s *Store) Unsent(ctx context.Context, age time.Duration, limit int) ([]int64, error) {
+	return core.Values[int64](ctx, s.db, `SELECT id FROM download_jobs WHERE send AND sent_at IS NULL AND attention = ''
+		AND status = `+core.Literal(lifecycle.DownloadCompleted)+` AND completed_at_utc < now() - $1::interval ORDER BY id LIMIT $2`, age, limit)
 }
 
 // WishSent records that a download's files are to be sent to its owner when it completes. One that has ended stays as it

@@ -90,12 +90,13 @@ const sourcesColumn = `(SELECT coalesce(jsonb_agg(jsonb_build_object('place', pl
 		ORDER BY place), '[]') FROM download_sources s WHERE s.job_id = d.id) AS sources`
 
 // Switch leaves a job's source for another one. It returns the job as it is then: unchanged where the source was left
-// before, no other one is left, or a person ends the job.
+// before, no other one is left, that one has no file of the medium, or a person ends the job.
 func (s *Store) Switch(ctx context.Context, by lifecycle.DownloadSwitch) (Download, error) {
 	return s.Change(ctx, by.JobID, func(walk *DownloadWalk) error {
 		job := walk.Row
 		to := slices.IndexFunc(job.Sources, func(s JobSource) bool {
-			return s.Place != job.SourcePlace && (s.Place == by.To || by.To == 0 && s.Outcome == "")
+			wanted := s.Place == by.To && s.Outcome != string(fault.MediumUnsuitable) || by.To == 0 && s.Outcome == ""
+			return wanted && s.Place != job.SourcePlace
 		})
 		if walk.Terminal() || job.SourcePlace != by.From || to < 0 || job.CancelRequestedAt != nil {
 			return nil

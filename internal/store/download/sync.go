@@ -36,6 +36,8 @@ type WatchedDownload struct {
 	Place int  `db:"source_place"` // of the source that is tried now
 	Added bool `db:"added"`        // qBittorrent has taken its torrent
 	Left  bool `db:"left"`         // another source can be tried
+
+	Unsuitable []int `db:"unsuitable"` // places of the sources that have no file of the medium
 }
 
 // WorkflowID is the id of the workflow that drives the job.
@@ -51,8 +53,10 @@ func (s *Store) Watched(ctx context.Context, after int64, limit int) ([]WatchedD
 		coalesce(external_job_id, '') AS external_job_id,
 		infohash_v1, infohash_v2, content_path, size, progress, speed, eta_seconds, now() - coalesce(progress_at, added_at, now()) AS idle,
 		now() - resumed_at AS resumed, cancel_requested_at IS NOT NULL AS cancel_requested,
-		source_place, added_at IS NOT NULL AS added, sources_left > 0 AS "left" FROM download_jobs
-		WHERE status IN `+liveDownloads+` AND (added_at IS NOT NULL OR source_place > 1) AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`, after, limit)
+		source_place, added_at IS NOT NULL AS added, sources_left > 0 AS "left",
+		ARRAY(SELECT place FROM download_sources WHERE job_id = download_jobs.id AND outcome = $3) AS unsuitable FROM download_jobs
+		WHERE status IN `+liveDownloads+` AND (added_at IS NOT NULL OR source_place > 1) AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`,
+		after, limit, fault.MediumUnsuitable)
 }
 
 // Progress is what the watcher has read of one job.

@@ -111,6 +111,7 @@ CREATE INDEX download_jobs_owner ON download_jobs (user_id, id DESC);
 CREATE INDEX download_jobs_book ON download_jobs (book_id);
 CREATE INDEX download_jobs_live ON download_jobs (id) WHERE status IN ('queued', 'downloading');
 CREATE INDEX download_jobs_unstarted ON download_jobs (id) WHERE workflow_started_at IS NULL AND status IN ('queued', 'downloading');
+CREATE INDEX download_jobs_unsent ON download_jobs (id) WHERE send AND sent_at IS NULL AND attention = '' AND status = 'completed';
 CREATE INDEX download_jobs_ended ON download_jobs (status, id) WHERE status IN ('completed', 'failed', 'canceled');
 CREATE INDEX download_jobs_ended_owner ON download_jobs (user_id, status, id) WHERE status IN ('completed', 'failed', 'canceled');
 

@@ -70,6 +70,10 @@ exit code 0 then means completed. Ctrl-C ends the waiting, not the download.`,
 			Use: "retry ID", Short: "Put the files of a download into the library folder, after that has failed",
 			Call: "POST /v1/downloads/{}/retry-import", Show: showDownload,
 		}.Command(),
+		remote.Ask[shape.Download]{
+			Use: "again ID", Short: "Ask once more for what a download was to bring, from all its sources", Keyed: true,
+			Call: "POST /v1/downloads/{}/again", Show: showDownload,
+		}.Command(),
 		remote.Ask[shape.Sending]{
 			Use: "send ID", Short: "Send what a download has brought to your Telegram chat", Keyed: true,
 			Call: "POST /v1/downloads/{}/send", Show: showSending,

@@ -19,8 +19,8 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// wish is a person's wish for a book: the first release that the search finds is shared by nobody, the second one is.
-type wish struct {
+// played is a person's wish for a book: the first release that the search finds is shared by nobody, the second one is.
+type played struct {
 	*library
 	dir         string // the library folder
 	chat        int64
@@ -49,7 +49,7 @@ func TestNightFromAWishToTheBook(t *testing.T) {
 
 	for i, step := range steps {
 		t.Run("killed when "+step.when, func(t *testing.T) {
-			w := &wish{library: l.in(t), dir: dir, chat: int64(500 + i), title: fmt.Sprintf("Volume %d of Roads", i)}
+			w := &played{library: l.in(t), dir: dir, chat: int64(500 + i), title: fmt.Sprintf("Volume %d of Roads", i)}
 			w.isWritten()
 			w.until(step.when, step.reached)
 			l.worker.kill()
@@ -64,21 +64,21 @@ func TestNightFromAWishToTheBook(t *testing.T) {
 // steps are those between the wish and the book.
 var steps = []struct {
 	when    string
-	reached func(*wish) bool
+	reached func(*played) bool
 }{
-	{"it is asked for", func(w *wish) bool { return true }},
-	{"the first torrent is added", func(w *wish) bool { return w.job.AddedAt != nil }},
-	{"the next source is taken", func(w *wish) bool { return w.job.SourcePlace == 2 }},
-	{"the second torrent is added", func(w *wish) bool { return w.find(w.alive) != nil }},
-	{"the second torrent is complete", (*wish).released},
-	{"a file is in the folder", func(w *wish) bool { return w.released() && len(w.files()) > 0 }},
-	{"it is completed", func(w *wish) bool { return w.released() && w.job.State == lifecycle.DownloadCompleted }},
-	{"its delivery is made", func(w *wish) bool { return w.released() && len(w.deliveriesMade()) > 0 }},
-	{"it is in the chat", func(w *wish) bool { return w.released() && len(w.documents(w.chat)) > 0 }},
+	{"it is asked for", func(w *played) bool { return true }},
+	{"the first torrent is added", func(w *played) bool { return w.job.AddedAt != nil }},
+	{"the next source is taken", func(w *played) bool { return w.job.SourcePlace == 2 }},
+	{"the second torrent is added", func(w *played) bool { return w.find(w.alive) != nil }},
+	{"the second torrent is complete", (*played).released},
+	{"a file is in the folder", func(w *played) bool { return w.released() && len(w.files()) > 0 }},
+	{"it is completed", func(w *played) bool { return w.released() && w.job.State == lifecycle.DownloadCompleted }},
+	{"its delivery is made", func(w *played) bool { return w.released() && len(w.deliveriesMade()) > 0 }},
+	{"it is in the chat", func(w *played) bool { return w.released() && len(w.documents(w.chat)) > 0 }},
 }
 
 // isWritten writes the title to the bot, presses the first release and adds the book.
-func (w *wish) isWritten() {
+func (w *played) isWritten() {
 	w.Helper()
 	_, w.token = w.apiUser("Planted Name", w.chat)
 	w.dead, w.alive = w.unseeded(w.title+" dead.epub"), w.unseeded(w.title+" alive.epub")
@@ -102,7 +102,7 @@ func (w *wish) isWritten() {
 }
 
 // until waits until the job, as it is now, has come to a step.
-func (w *wish) until(step string, reached func(*wish) bool) {
+func (w *played) until(step string, reached func(*played) bool) {
 	w.Helper()
 	w.eventually(step, func() bool {
 		w.job = w.now(w.job)
@@ -111,7 +111,7 @@ func (w *wish) until(step string, reached func(*wish) bool) {
 }
 
 // released makes the second torrent available once it is there, and reports whether it is complete.
-func (w *wish) released() bool {
+func (w *played) released() bool {
 	if w.job.SourcePlace != 2 || w.find(w.alive) == nil {
 		return false
 	}
@@ -120,9 +120,9 @@ func (w *wish) released() bool {
 }
 
 // comesTrue waits for the end, and looks at it everywhere.
-func (w *wish) comesTrue() {
+func (w *played) comesTrue() {
 	w.Helper()
-	w.until("the second torrent is complete", (*wish).released)
+	w.until("the second torrent is complete", (*played).released)
 	w.job = w.completes(w.job)
 	w.eventually("the book is in the chat", func() bool { return len(w.documents(w.chat)) > 0 && w.now(w.job).SentAt != nil })
 	for _, made := range w.deliveriesMade() {
@@ -144,7 +144,7 @@ func (w *wish) comesTrue() {
 }
 
 // files lists the files of the book in the library folder, and what lies there beside the books.
-func (w *wish) files() (found []string) {
+func (w *played) files() (found []string) {
 	w.Helper()
 	must(w, filepath.WalkDir(w.dir, func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && (strings.Contains(name, w.title) || !strings.HasSuffix(name, ".epub")) {
@@ -155,7 +155,7 @@ func (w *wish) files() (found []string) {
 	return found
 }
 
-func (w *wish) deliveriesMade() []delivery.Job {
+func (w *played) deliveriesMade() []delivery.Job {
 	w.Helper()
 	made, err := w.store.Deliveries.List(w.Context(), delivery.Filter{UserID: w.job.UserID, Limit: 10})
 	must(w, err)
@@ -163,7 +163,7 @@ func (w *wish) deliveriesMade() []delivery.Job {
 }
 
 // opds asks as a reading app does.
-func (w *wish) opds(path string) string {
+func (w *played) opds(path string) string {
 	w.Helper()
 	ask, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.apiURL+path, nil)
 	must(w, err)
