@@ -2,12 +2,9 @@ package download
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"os"
-	"path"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/library"
@@ -46,20 +43,29 @@ func (d *Activities) needsImport(
 }
 
 // ImportDownload puts the files of a complete torrent into the library folder and completes the job, in this order. A
-// repeated call finds the files of the call before and changes nothing. A torrent that is not there, or not complete,
-// is left to the watcher.
-func (d *Activities) ImportDownload(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
+// repeated call finds the files of the call before and changes nothing.
+func (d *Activities) ImportDownload(ctx context.Context, jobID int64) (record lifecycle.DownloadRecord, err error) {
 	ctx, stop := temporalio.WithWatchdog(ctx)
 	defer stop()
 
 	var job download.Download
-	err := d.whileRecordIsAway(ctx, func() (err error) {
-		job, err = d.Store.ByID(ctx, jobID)
+	err = core.RetryWhileUnavailable(ctx, func() (err error) { // an outage of the record is no failure of the import
+		temporalio.Progressed(ctx)
+		job, err = d.importJob(ctx, jobID)
 		return err
 	})
+	if err != nil {
+		return record, d.notImported(ctx, jobID, err)
+	}
+	return recordOf(job), nil
+}
+
+// importJob leaves a torrent that is not there, or not complete, to the watcher.
+func (d *Activities) importJob(ctx context.Context, id int64) (download.Download, error) {
+	job, err := d.Store.ByID(ctx, id)
 	over := lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil
 	if err != nil || over || job.Attention == string(fault.ImportFailed) {
-		return answer(ctx, job, err)
+		return job, err
 	}
 
 	var there *qbittorrent.Torrent
@@ -67,40 +73,30 @@ func (d *Activities) ImportDownload(ctx context.Context, jobID int64) (lifecycle
 		there, err = d.Torrents.Find(ctx, job.Tag(), job.InfohashV1, job.InfohashV2)
 		return err
 	})
-	if err == nil && (there == nil || there.State != qbittorrent.Complete) {
-		return recordOf(job), nil
+	if err != nil || there == nil || there.State != qbittorrent.Complete {
+		return job, err
 	}
-
-	if err == nil {
-		job, err = d.importFiles(ctx, job, *there)
-	}
-	if err != nil {
-		return lifecycle.DownloadRecord{}, d.notImported(ctx, job, err)
-	}
-	return recordOf(job), nil
+	return d.importFiles(ctx, job, *there)
 }
 
 // importFiles puts the files of the medium into the library folder, once all of them are checked.
 func (d *Activities) importFiles(
 	ctx context.Context, job download.Download, t qbittorrent.Torrent,
-) (download.Download, error) {
+) (none download.Download, err error) {
 	chosen, err := d.choose(ctx, job, t)
 	if err != nil {
-		return job, err
+		return none, err
 	}
 
 	from, err := d.openTorrent(t)
 	if err != nil {
-		return job, err
+		return none, err
 	}
-	defer func() { _ = from.Close() }()
+	defer from.Close()
 
-	done := 0
-	to, err := library.Open(d.Library.Dir, strconv.FormatInt(job.ID, 10), d.Library.Link, func() {
-		temporalio.Progressed(ctx, done, len(chosen))
-	})
+	to, err := library.Open(d.Library.Dir, fmt.Sprint(job.ID), d.Library.Link, func() { temporalio.Progressed(ctx) })
 	if err != nil {
-		return job, err
+		return none, err
 	}
 	defer to.Close()
 
@@ -109,27 +105,17 @@ func (d *Activities) importFiles(
 		return d.Jobs.Complete(ctx, job, "", nil) // fails the job
 	}
 	if err != nil {
-		return job, err
+		return none, err
 	}
 
 	for i, c := range chosen {
 		err := withSource(from, c, func(source *library.Source) error { return to.Put(ctx, source, files[i].Path) })
-		if errors.Is(err, library.ErrTaken) { // between the two looks; the next attempt takes another name
-			err = fault.New(fault.ImportFailed, "the place in the library folder was taken meanwhile").Retry()
-		}
 		if err != nil {
-			return job, err
+			return none, err
 		}
-		done++
-		temporalio.Progressed(ctx, done, len(chosen))
+		temporalio.Progressed(ctx)
 	}
-
-	imported := job
-	err = d.whileRecordIsAway(ctx, func() (err error) {
-		imported, err = d.Jobs.Complete(ctx, job, folder, files)
-		return err
-	})
-	return imported, err
+	return d.Jobs.Complete(ctx, job, folder, files)
 }
 
 // choose asks qBittorrent for the files of a torrent, and takes those of the medium.
@@ -152,13 +138,13 @@ func (d *Activities) choose(
 
 // openTorrent opens the folder in which a torrent is saved.
 func (d *Activities) openTorrent(t qbittorrent.Torrent) (*os.Root, error) {
-	place := path.Clean(t.SavePath)
+	place := t.SavePath
 	if d.Library.Media != "" && d.Settings.SavePath != "" {
-		rest, below := strings.CutPrefix(place, strings.TrimSuffix(path.Clean(d.Settings.SavePath), "/"))
-		if !below || !filepath.IsLocal("."+rest) {
+		rest, err := filepath.Rel(d.Settings.SavePath, place)
+		if err != nil || !filepath.IsLocal(rest) {
 			return nil, fault.New(fault.ImportFailed, "the torrent is not in the folder of downloads").Retry()
 		}
-		place = filepath.Join(d.Library.Media, filepath.FromSlash(rest))
+		place = filepath.Join(d.Library.Media, rest)
 	}
 
 	root, err := os.OpenRoot(place)
@@ -184,8 +170,7 @@ func (d *Activities) reserve(
 
 	for number := 1; number <= maxNumber; number++ {
 		folder, files = filesAt(d.Library.Template.Path(about, number), chosen)
-		free, err := d.free(ctx, job, chosen, files, from, to)
-		if err != nil || free {
+		if err := d.free(ctx, job, chosen, files, from, to); err != library.ErrTaken {
 			return folder, files, err
 		}
 	}
@@ -204,30 +189,33 @@ func filesAt(place string, chosen []library.Chosen) (folder string, files []down
 	return place, files
 }
 
-// free says whether all files can be put where they are to lie.
+// free is the error of files that cannot be put where they are to lie.
 func (d *Activities) free(
 	ctx context.Context, job download.Download, chosen []library.Chosen, files []download.LibraryFile, from *os.Root,
 	to *library.Folder,
-) (bool, error) {
+) error {
 	paths := make([]string, len(files))
 	for i, file := range files {
 		paths[i] = file.Path
 	}
 	taken, err := d.Store.PlacesTaken(ctx, job, paths)
-	if err != nil || len(taken) > 0 {
-		return false, err
+	switch {
+	case err != nil:
+		return err
+	case len(taken) > 0:
+		return library.ErrTaken
 	}
 
 	for i, c := range chosen {
-		err := withSource(from, c, func(source *library.Source) error { return to.Free(ctx, source, paths[i]) })
-		if errors.Is(err, library.ErrTaken) {
-			return false, nil
-		}
+		err := withSource(from, c, func(source *library.Source) error {
+			_, err := to.Has(ctx, source, paths[i])
+			return err
+		})
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // withSource opens a file of a torrent for one step: an audiobook may have more files than a process may open.
@@ -236,31 +224,20 @@ func withSource(from *os.Root, c library.Chosen, step func(*library.Source) erro
 	if err != nil {
 		return err
 	}
-	defer func() { _ = source.Close() }()
+	defer source.Close()
 	return step(source)
-}
-
-// whileRecordIsAway repeats a call while the record is away: that is no failure of the import.
-func (d *Activities) whileRecordIsAway(ctx context.Context, call func() error) error {
-	return core.RetryWhileUnavailable(ctx, func() error {
-		temporalio.Progressed(ctx)
-		return call()
-	})
 }
 
 // notImported logs why files are not in the library, and returns an error that says whether Temporal tries again. The
 // log has the names, the history has not.
-func (d *Activities) notImported(ctx context.Context, job download.Download, err error) error {
+func (d *Activities) notImported(ctx context.Context, jobID int64, err error) error {
 	if ctx.Err() != nil {
 		return temporalio.LoopOutcome(ctx)
 	}
 
 	problem := temporalio.FaultOf(err)
 	d.Log.Warn(
-		"download not imported", "download", job.ID, "code", problem.Code, "problem", problem.Message, "cause", problem.Cause,
+		"download not imported", "download", jobID, "code", problem.Code, "problem", problem.Message, "cause", problem.Cause,
 	)
-	if problem.Code == fault.Internal || problem.Code == fault.StoreUnavailable {
-		problem = problem.Retry()
-	}
 	return temporalio.ActivityError(ctx, problem)
 }

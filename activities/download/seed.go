@@ -2,6 +2,7 @@ package download
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"stagecoach/internal/lifecycle"
@@ -25,21 +26,20 @@ func (r SeedRules) met(t qbittorrent.Torrent) bool {
 // seedEvery is the pause between two looks at all completed torrents: a list of 10,000 takes a second.
 const seedEvery = time.Hour
 
-// sweepSeeds removes some torrents that were shared enough, with their files. What is left waits for the next sweep,
-// which comes with the next poll.
+// sweepSeeds removes some torrents that were shared enough, with their files. The next poll looks for more.
 func (s *Sync) sweepSeeds(ctx context.Context) {
 	if s.Settings.Seeds == (SeedRules{}) || time.Since(s.seeded) < seedEvery {
 		return
 	}
 
-	left, err := s.removeSeeded(ctx)
-	if err == nil && !left {
+	removed, err := s.removeSeeded(ctx)
+	if err == nil && removed == 0 {
 		s.seeded = time.Now()
 	}
 	s.reportTidyError(err)
 }
 
-func (s *Sync) removeSeeded(ctx context.Context) (left bool, err error) {
+func (s *Sync) removeSeeded(ctx context.Context) (removed int, err error) {
 	for _, medium := range download.MediaTypes {
 		var torrents []qbittorrent.Torrent
 		err := temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
@@ -47,23 +47,21 @@ func (s *Sync) removeSeeded(ctx context.Context) (left bool, err error) {
 			return err
 		})
 		if err != nil {
-			return false, err
+			return removed, err
 		}
 
 		seeded, err := s.planSeeded(ctx, torrents)
 		if err != nil {
-			return false, err
+			return removed, err
 		}
-		if len(seeded) > tidyDeletes {
-			seeded, left = seeded[:tidyDeletes], true
-		}
-		for _, t := range seeded {
+		for _, t := range seeded[:min(len(seeded), tidyDeletes)] {
 			if err := s.removeOne(ctx, t); err != nil {
-				return false, err
+				return removed, err
 			}
+			removed++
 		}
 	}
-	return left, nil
+	return removed, nil
 }
 
 // removeOne removes a torrent with its files and tags, unless another job has taken it since it was listed.
@@ -89,26 +87,17 @@ func (s *Sync) removeOne(ctx context.Context, t qbittorrent.Torrent) error {
 // completed one has its files in the library folder.
 func (s *Sync) planSeeded(
 	ctx context.Context, torrents []qbittorrent.Torrent,
-) (seeded []qbittorrent.Torrent, err error) {
+) ([]qbittorrent.Torrent, error) {
+	torrents = slices.DeleteFunc(torrents, func(t qbittorrent.Torrent) bool { return !s.Settings.Seeds.met(t) })
 	var asked []int64
 	for _, t := range torrents {
-		if s.Settings.Seeds.met(t) {
-			for _, named := range download.TaggedBy(t.Tags) {
-				asked = append(asked, named.Job)
-			}
+		for _, named := range download.TaggedBy(t.Tags) {
+			asked = append(asked, named.Job)
 		}
-	}
-	if len(asked) == 0 {
-		return nil, nil
 	}
 
 	ended, err := s.endedOf(ctx, asked)
-	for _, t := range torrents {
-		if s.Settings.Seeds.met(t) && imported(t, ended) {
-			seeded = append(seeded, t)
-		}
-	}
-	return seeded, err
+	return slices.DeleteFunc(torrents, func(t qbittorrent.Torrent) bool { return !imported(t, ended) }), err
 }
 
 // imported says whether the files of a torrent are in the library folder for every job that has completed with it.

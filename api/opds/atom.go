@@ -1,6 +1,7 @@
 package opds
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"net/url"
@@ -12,43 +13,38 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// Types of documents, and relations of links.
+// Types of documents.
 const (
-	navigation  = "application/atom+xml;profile=opds-catalog;kind=navigation"
-	acquisition = "application/atom+xml;profile=opds-catalog;kind=acquisition"
-	openSearch  = "application/opensearchdescription+xml"
-
-	relNewest = "http://opds-spec.org/sort/new"
-	relFile   = "http://opds-spec.org/acquisition"
+	atom       = "application/atom+xml;profile=opds-catalog;kind=acquisition"
+	openSearch = "application/opensearchdescription+xml"
 )
+
+// searchDescription tells apps how to search, at the service's address.
+const searchDescription = `<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">
+<ShortName>Stagecoach</ShortName><Description>Search the library</Description><InputEncoding>UTF-8</InputEncoding>
+<Url type="` + atom + `" template="%s/opds/search?q={searchTerms}"/>
+</OpenSearchDescription>`
 
 type feed struct {
 	XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
 	ID      string   `xml:"id"`
 	Title   string   `xml:"title"`
 	Updated string   `xml:"updated"`
-	Author  *person  `xml:"author,omitempty"`
+	Author  person   `xml:"author"`
 	Links   []link   `xml:"link"`
 	Entries []entry  `xml:"entry"`
 }
 
 type entry struct {
-	ID        string  `xml:"id"`
-	Title     string  `xml:"title"`
-	Author    *person `xml:"author,omitempty"`
-	Published string  `xml:"published,omitempty"`
-	Updated   string  `xml:"updated"`
-	Content   *text   `xml:"content,omitempty"`
-	Links     []link  `xml:"link"`
+	ID      string  `xml:"id"`
+	Title   string  `xml:"title"`
+	Author  *person `xml:"author,omitempty"`
+	Updated string  `xml:"updated"`
+	Links   []link  `xml:"link"`
 }
 
 type person struct {
 	Name string `xml:"name"`
-}
-
-type text struct {
-	Type string `xml:"type,attr"`
-	Body string `xml:",chardata"`
 }
 
 type link struct {
@@ -59,53 +55,31 @@ type link struct {
 	Length int64  `xml:"length,attr,omitempty"` // bytes
 }
 
-// description tells apps how to search.
-type description struct {
-	XMLName     xml.Name `xml:"http://a9.com/-/spec/opensearch/1.1/ OpenSearchDescription"`
-	Name        string   `xml:"ShortName"`
-	Description string   `xml:"Description"`
-	Encoding    string   `xml:"InputEncoding"`
-	URL         template `xml:"Url"`
-}
-
-type template struct {
-	Type     string `xml:"type,attr"`
-	Template string `xml:"template,attr"`
-}
-
-func newFeed(id, title, self, kind string, entries []entry) feed {
+func newFeed(title, self string, entries []entry) feed {
 	updated := stamp(time.Now())
-	if kind == acquisition && len(entries) > 0 {
+	if len(entries) > 0 {
 		updated = entries[0].Updated
 	}
 	return feed{
-		ID: id, Title: title, Updated: updated, Author: &person{"Stagecoach"}, Entries: entries,
+		ID: "urn:stagecoach:opds", Title: title, Updated: updated, Author: person{"Stagecoach"}, Entries: entries,
 		Links: []link{
-			{Rel: "self", Href: self, Type: kind},
-			{Rel: "start", Href: "/opds", Type: navigation},
+			{Rel: "self", Href: self, Type: atom},
+			{Rel: "start", Href: "/opds", Type: atom},
 			{Rel: "search", Href: "/opds/search.xml", Type: openSearch},
 		},
 	}
 }
 
-// pageOf is the address of a page of books.
-func pageOf(at, words string, before int64) string {
-	query := url.Values{}
-	if words != "" {
-		query.Set("q", words)
-	}
-	if before != 0 {
-		query.Set("before", strconv.FormatInt(before, 10))
-	}
-	return (&url.URL{Path: at, RawQuery: query.Encode()}).String()
+// pageAfter is the address of the next page of books.
+func pageAfter(page *url.URL, book int64) string {
+	query := page.Query()
+	query.Set("before", strconv.FormatInt(book, 10))
+	return page.Path + "?" + query.Encode()
 }
 
 // entryOf shows a book with a link to each of its files.
 func entryOf(book download.Book, files []download.LibraryFile) entry {
-	e := entry{
-		ID: fmt.Sprintf("urn:stagecoach:book:%d", book.ID), Title: book.Title,
-		Published: stamp(book.CreatedAt), Updated: stamp(book.UpdatedAt),
-	}
+	e := entry{ID: fmt.Sprintf("urn:stagecoach:book:%d", book.ID), Title: book.Title, Updated: stamp(book.UpdatedAt)}
 	if book.Author != "" {
 		e.Author = &person{book.Author}
 	}
@@ -113,7 +87,7 @@ func entryOf(book download.Book, files []download.LibraryFile) entry {
 	for _, file := range files {
 		name := path.Base(file.Path)
 		e.Links = append(e.Links, link{
-			Rel: relFile, Type: typeOf(name), Title: name, Length: file.Size,
+			Rel: "http://opds-spec.org/acquisition", Type: typeOf(name), Title: name, Length: file.Size,
 			Href: fmt.Sprintf("/opds/books/%d/%s/%d/%s", file.BookID, file.MediaType, file.Place, url.PathEscape(name)),
 		})
 	}
@@ -125,7 +99,7 @@ func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 // types are those of books' files. Others, such as pages that a browser would run, are given as plain bytes.
 var types = map[string]string{
 	".epub": "application/epub+zip", ".pdf": "application/pdf", ".txt": "text/plain; charset=utf-8", ".rtf": "application/rtf",
-	".fb2": "application/x-fictionbook+xml", ".fb2.zip": "application/x-zip-compressed-fb2", ".djvu": "image/vnd.djvu",
+	".fb2": "application/x-fictionbook+xml", ".djvu": "image/vnd.djvu",
 	".mobi": "application/x-mobipocket-ebook", ".azw3": "application/vnd.amazon.mobi8-ebook",
 	".cbz": "application/vnd.comicbook+zip", ".cbr": "application/vnd.comicbook-rar", ".zip": "application/zip",
 	".mp3": "audio/mpeg", ".m4a": "audio/mp4", ".m4b": "audio/mp4", ".aac": "audio/aac", ".flac": "audio/flac",
@@ -135,12 +109,8 @@ var types = map[string]string{
 // typeOf gives the type of a file by its name.
 func typeOf(name string) string {
 	name = strings.ToLower(name)
-	ending := path.Ext(name)
 	if strings.HasSuffix(name, ".fb2.zip") {
-		ending = ".fb2.zip"
+		return "application/x-zip-compressed-fb2"
 	}
-	if known := types[ending]; known != "" {
-		return known
-	}
-	return "application/octet-stream"
+	return cmp.Or(types[path.Ext(name)], "application/octet-stream")
 }

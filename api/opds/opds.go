@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/xml"
+	"fmt"
 	"mime"
 	"net/http"
 	"path"
@@ -49,8 +50,7 @@ func Register(s *server.Server, downloads *service.Downloads, library shelf.Fold
 	}
 
 	h := &handlers{Server: s, downloads: downloads, library: library, open: map[int64]int{}}
-	s.Mux.Handle("GET /opds", h.admitted(h.root))
-	s.Mux.Handle("GET /opds/new", h.admitted(h.books))
+	s.Mux.Handle("GET /opds", h.admitted(h.books))
 	s.Mux.Handle("GET /opds/search", h.admitted(h.books))
 	s.Mux.Handle("GET /opds/search.xml", h.admitted(h.searchDescription))
 	s.Mux.Handle("GET /opds/books/{id}/{medium}/{place}/{name}", h.admitted(h.file))
@@ -74,22 +74,9 @@ func (h *handlers) admitted(serve func(http.ResponseWriter, *http.Request) error
 	}
 }
 
-// root shows what there is.
-func (h *handlers) root(w http.ResponseWriter, _ *http.Request) error {
-	all := entry{
-		ID: "urn:stagecoach:opds:new", Title: "All books, the newest first", Updated: stamp(time.Now()),
-		Content: &text{Type: "text", Body: "What the library has"},
-		Links:   []link{{Rel: relNewest, Href: "/opds/new", Type: acquisition}},
-	}
-	return write(w, navigation, newFeed("urn:stagecoach:opds", "Stagecoach", "/opds", navigation, []entry{all}))
-}
-
 // searchDescription says how apps search.
 func (h *handlers) searchDescription(w http.ResponseWriter, _ *http.Request) error {
-	return write(w, openSearch, description{
-		Name: "Stagecoach", Description: "Search the library", Encoding: "UTF-8",
-		URL: template{acquisition, h.PublicURL + "/opds/search?q={searchTerms}"},
-	})
+	return write(w, openSearch, fmt.Appendf(nil, searchDescription, h.PublicURL))
 }
 
 // books shows a page of the books that the library has, or of those that words find.
@@ -123,15 +110,21 @@ func (h *handlers) books(w http.ResponseWriter, r *http.Request) error {
 		entries[i] = entryOf(book, files[book.ID])
 	}
 
-	page := newFeed("urn:stagecoach:opds:new", "All books", pageOf(r.URL.Path, words, before), acquisition, entries)
+	title := "All books"
 	if words != "" {
-		page.ID, page.Title = "urn:stagecoach:opds:search", "Search: "+words
+		title = "Search: " + words
 	}
+	page := newFeed(title, r.URL.RequestURI(), entries)
 	if more {
-		next := pageOf(r.URL.Path, words, books[len(books)-1].ID)
-		page.Links = append(page.Links, link{Rel: "next", Href: next, Type: acquisition})
+		next := pageAfter(r.URL, books[len(books)-1].ID)
+		page.Links = append(page.Links, link{Rel: "next", Href: next, Type: atom})
 	}
-	return write(w, acquisition, page)
+
+	document, err := xml.Marshal(page)
+	if err != nil {
+		return err
+	}
+	return write(w, atom, document)
 }
 
 func (h *handlers) filesOf(ctx context.Context, books []download.Book) (map[int64][]download.LibraryFile, error) {
@@ -151,10 +144,10 @@ func (h *handlers) filesOf(ctx context.Context, books []download.Book) (map[int6
 // file gives a file, or a part of it.
 func (h *handlers) file(w http.ResponseWriter, r *http.Request) error {
 	reader := server.Caller(r.Context())
-	if !h.begin(reader.ID) {
+	defer h.reads(reader.ID, -1)
+	if h.reads(reader.ID, 1) > filesAtOnce {
 		return fault.New(fault.RateLimited, "you read %d files already", filesAtOnce).After(writeTime)
 	}
-	defer h.end(reader.ID)
 
 	files, err := h.downloads.Files(r.Context(), server.PathID(r.PathValue("id")))
 	if err != nil {
@@ -186,23 +179,12 @@ func (h *handlers) file(w http.ResponseWriter, r *http.Request) error {
 
 var noFile = fault.New(fault.FileNotFound, "there is no such file")
 
-// begin counts a file that a user reads; false: there are too many.
-func (h *handlers) begin(user int64) bool {
+// reads counts the files that a user reads: some more, or fewer.
+func (h *handlers) reads(user int64, more int) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.open[user] == filesAtOnce {
-		return false
-	}
-	h.open[user]++
-	return true
-}
-
-func (h *handlers) end(user int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.open[user]--; h.open[user] == 0 {
-		delete(h.open, user)
-	}
+	h.open[user] += more
+	return h.open[user]
 }
 
 // patient lets an answer take as long as its reader goes on reading.
@@ -217,12 +199,8 @@ func (p *patient) Write(b []byte) (int, error) {
 }
 
 // write answers with a document.
-func write(w http.ResponseWriter, kind string, document any) error {
-	body, err := xml.Marshal(document)
-	if err != nil {
-		return err
-	}
+func write(w http.ResponseWriter, kind string, document []byte) error {
 	w.Header().Set("Content-Type", kind+";charset=utf-8")
-	_, _ = w.Write(append([]byte(xml.Header), body...)) // an error means that the client has left
+	_, _ = w.Write(append([]byte(xml.Header), document...)) // an error means that the client has left
 	return nil
 }

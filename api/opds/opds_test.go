@@ -191,12 +191,8 @@ func TestAnAppFindsABook(t *testing.T) {
 	l.exec(`UPDATE media_assets SET status = 'deleted' WHERE book_id = $1`, gone)
 	l.shelve("Nothing", "", "text")
 
-	root := l.feed("/opds")
-	if len(root.Entries) != 1 || root.Links.to("self") != "/opds" {
-		t.Fatalf("root %+v", root)
-	}
-	list := l.feed(root.Entries[0].Links.to("http://opds-spec.org/sort/new"))
-	if len(list.Entries) != 2 || list.Entries[0].Title != "Spoken" || list.Entries[0].Author != "" || list.Links.to("next") != "" {
+	list := l.feed("/opds")
+	if list.Links.to("self") != "/opds" || len(list.Entries) != 2 || list.Entries[0].Title != "Spoken" || list.Entries[0].Author != "" || list.Links.to("next") != "" {
 		t.Fatalf("list %+v", list)
 	}
 	if parts := list.Entries[0].Links; len(parts) != 2 || parts[0].Title != "2.mp3" || parts[0].Type != "audio/mpeg" || parts[1].Type != "audio/mp4" {
@@ -224,7 +220,7 @@ func TestAnAppFindsABook(t *testing.T) {
 		t.Errorf("disposition %s", disposition)
 	}
 
-	_, body = l.get(root.Links.to("search"))
+	_, body = l.get(list.Links.to("search"))
 	var search struct {
 		URL struct {
 			Type     string `xml:"type,attr"`
@@ -297,7 +293,7 @@ func TestPages(t *testing.T) {
 		l.shelve(fmt.Sprintf("Book %03d", i), "", "text", fmt.Sprintf("%03d.epub", i))
 	}
 
-	for _, first := range []string{"/opds/new", "/opds/search?q=book+0&before=1000"} {
+	for _, first := range []string{"/opds", "/opds/search?q=book+0&before=1000"} {
 		seen, sizes := map[string]bool{}, []int{}
 		for next := first; next != ""; {
 			page := l.feed(next)
@@ -307,7 +303,7 @@ func TestPages(t *testing.T) {
 			sizes = append(sizes, len(page.Entries))
 			next = page.Links.to("next")
 		}
-		want := map[string]string{"/opds/new": "[50 50 20]"}[first]
+		want := map[string]string{"/opds": "[50 50 20]"}[first]
 		if want == "" {
 			want = "[50 50]"
 		}
@@ -316,7 +312,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 
-	for _, path := range []string{"/opds/new?before=x", "/opds/new?before=-1", "/opds/search?q=" + strings.Repeat("a", 501), "/opds/search?q=%00"} {
+	for _, path := range []string{"/opds?before=x", "/opds?before=-1", "/opds/search?q=" + strings.Repeat("a", 501), "/opds/search?q=%00"} {
 		if got, body := l.get(path); got.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %s, %s", path, got.Status, body)
 		}
@@ -365,7 +361,7 @@ func TestWhoReads(t *testing.T) {
 func TestWithoutALibraryThereIsNone(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, 0, "")
-	for _, path := range []string{"/opds", "/opds/new", "/opds/search.xml"} {
+	for _, path := range []string{"/opds", "/opds/search", "/opds/search.xml"} {
 		if got, _ := l.get(path); got.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %s", path, got.Status)
 		}

@@ -23,7 +23,7 @@ func (indexersStub) Search(_ context.Context, words, medium string) torznab.Foun
 	return torznab.Found{
 		Releases: []torznab.Release{
 			{
-				Title: words + ", " + medium, Indexer: "Books", SourceURL: magnet, Size: 1000, Seeders: new(3), Peers: new(4),
+				Title: words + ", " + medium, Indexer: "Books", SourceURL: magnet, Size: 1000, Seeders: new(3),
 				Infohash: strings.Repeat("ab", 20), Published: time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC),
 			},
 			{Title: "little known", Indexer: "Books", SourceURL: "http://prowlarr:9696/1/download?apikey=&link=x"},
@@ -39,7 +39,7 @@ func TestReleases(t *testing.T) {
 	found := w.send(w.adaToken, "GET", "/v1/releases?q=wheels&media_type=audio", nil).ok(http.StatusOK).body
 	items := found["items"].([]any)
 	first, second := items[0].(map[string]any), items[1].(map[string]any)
-	if first["title"] != "wheels, audio" || first["seeders"] != 3. || first["peers"] != 4. || first["size"] != 1000. ||
+	if first["title"] != "wheels, audio" || first["seeders"] != 3. || first["size"] != 1000. ||
 		first["published_at"] != "2026-02-01T12:00:00Z" || second["seeders"] != nil || second["published_at"] != nil || second["infohash"] != "" {
 		t.Errorf("%v", items)
 	}

@@ -15,7 +15,6 @@ type Release struct {
 	SourceURL   string     `json:"source_url" example:"magnet:?xt=urn:btih:…" doc:"For a download: a magnet link, or the address of a .torrent file. One that only the indexer serves has no key; the service adds it"`
 	Size        int64      `json:"size" example:"1843200" doc:"Bytes; 0 while unknown"`
 	Seeders     *int       `json:"seeders" example:"12" doc:"How many share all of it; null: unknown"`
-	Peers       *int       `json:"peers" example:"14" doc:"How many take part, with the seeders; null: unknown"`
 	PublishedAt *time.Time `json:"published_at" example:"2026-02-01T12:00:00Z" doc:"null: unknown"`
 	Infohash    string     `json:"infohash" example:"c12fe1c06bba254a9dc9f519b335aa7c1367a88a" doc:"Empty when unknown"`
 

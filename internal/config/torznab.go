@@ -41,11 +41,8 @@ func torznabURLs(into *[]string) Setting {
 
 		for _, one := range *into {
 			u, err := url.Parse(one)
-			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-				return errors.New("must be http or https URLs with commas between them")
-			}
-			if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-				return errors.New("must be addresses alone: the keys are a setting of their own")
+			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(one, "@?#") {
+				return errors.New("must be http or https URLs with commas between them, addresses alone: the keys are another setting")
 			}
 		}
 		return nil

@@ -27,10 +27,10 @@ type Options struct {
 	MaxSize      int64         // bytes; default 10 MiB
 	Timeout      time.Duration // for all of it; default 30 s
 	AllowPrivate bool          // also addresses outside of the Internet
-	// Complete completes an address at a server of the operator's, and returns its origin, such as http://prowlarr:9696:
-	// this server alone may be outside of the Internet, for this address. origin empty: it is no such address. nil: there
-	// is no such server.
-	Complete func(address string) (full, origin string)
+	// Complete completes an address at a server of the operator's, and returns its host and port, such as prowlarr:9696:
+	// this server alone may be outside of the Internet, for this address. own empty: it is no such address. nil: there is
+	// no such server.
+	Complete func(address string) (full, own string)
 }
 
 // Fetcher downloads files. It is safe for concurrent use.
@@ -119,8 +119,8 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) ([]byte, error) {
 	defer cancel()
 
 	if f.o.Complete != nil {
-		full, origin := f.o.Complete(address)
-		address, limited = full, withOwn(limited, origin)
+		full, own := f.o.Complete(address)
+		address, limited = full, context.WithValue(limited, ownKey{}, own)
 	}
 
 	request, err := http.NewRequestWithContext(limited, http.MethodGet, address, nil)

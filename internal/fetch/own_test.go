@@ -36,7 +36,7 @@ func TestOwnServer(t *testing.T) {
 
 	f := New(Options{Timeout: 5 * time.Second, Complete: func(link string) (string, string) {
 		if u, err := url.Parse(link); err == nil && "http://"+u.Host == address && u.Path != "/elsewhere" {
-			return link + "?key=secret", address
+			return link + "?key=secret", u.Host
 		}
 		return link, ""
 	}})

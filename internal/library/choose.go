@@ -3,8 +3,9 @@ package library
 import (
 	"bytes"
 	"cmp"
+	"fmt"
+	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,14 +31,11 @@ type Chosen struct {
 	Format Format
 }
 
-// Format is a format of files: how their names end, and how they begin.
+// Format is a format of files: how their names end, and what their first bytes look like.
 type Format struct {
 	Ext   string
 	looks func(head []byte) bool
 }
-
-// Looks says whether a file's first bytes are those of its format.
-func (f Format) Looks(head []byte) bool { return f.looks(head) }
 
 // headSize is how much of a file's beginning shows its format.
 const headSize = 1024
@@ -110,16 +108,13 @@ var formats = map[string][]Format{
 	},
 }
 
-// formatOf finds the format of a file by its name; the longest ending wins. -1: it is none of the medium's.
-func formatOf(mediaType, file string) (found int) {
-	found, name := -1, strings.ToLower(path.Base(file))
-	for i, format := range formats[mediaType] {
+// formatOf finds the format of a file by its name; -1: it is none of the medium's.
+func formatOf(mediaType, file string) int {
+	name := strings.ToLower(path.Base(file))
+	return slices.IndexFunc(formats[mediaType], func(format Format) bool {
 		stem, ends := strings.CutSuffix(name, "."+format.Ext)
-		if ends && stem != "" && (found < 0 || len(format.Ext) > len(formats[mediaType][found].Ext)) {
-			found = i
-		}
-	}
-	return found
+		return ends && stem != ""
+	})
 }
 
 // Choose chooses the files of a medium, in reading order: of all its formats the one that has the most bytes of an
@@ -151,28 +146,28 @@ func Choose(mediaType string, files []File) ([]Chosen, error) {
 	return inOrder(byFormat[best])
 }
 
-// inOrder sorts files for reading and names them.
+// inOrder sorts files for reading and names them. The names are numbered where programs that sort by the alphabet would
+// show another order, or where two are alike.
 func inOrder(chosen []Chosen) ([]Chosen, error) {
 	slices.SortFunc(chosen, func(a, b Chosen) int {
 		return cmp.Or(strings.Compare(natural(a.Path), natural(b.Path)), strings.Compare(a.Path, b.Path))
 	})
 
-	paths, exts := make([]string, len(chosen)), make([]string, len(chosen))
+	numbered, before := false, ""
 	for i, c := range chosen {
-		if !local(c.Path) {
+		if !fs.ValidPath(c.Path) || strings.ContainsAny(c.Path, "\\\x00") || strings.Count(c.Path, "/") >= maxDepth {
 			return nil, fault.New(fault.MediumUnsuitable, "a file of the torrent lies outside of its folder, or too deep in it")
 		}
-		paths[i], exts[i] = c.Path, c.Format.Ext
+		name := path.Base(c.Path)
+		chosen[i].Name = SafeName(name[:len(name)-len(c.Format.Ext)-1]) + "." + c.Format.Ext
+		sorted := strings.ToLower(chosen[i].Name)
+		numbered, before = numbered || sorted <= before, sorted
 	}
 
-	for i, name := range places(below(paths), exts) {
-		chosen[i].Name = name
+	for i, c := range chosen {
+		if numbered {
+			chosen[i].Name = fmt.Sprintf("%0*d %s", len(fmt.Sprint(len(chosen))), i+1, c.Name)
+		}
 	}
 	return chosen, nil
-}
-
-// local says whether a path of a torrent stays in its folder.
-func local(file string) bool {
-	return filepath.IsLocal(file) && path.Clean(file) == file && !strings.ContainsAny(file, "\\\x00") &&
-		strings.Count(file, "/") < maxDepth
 }

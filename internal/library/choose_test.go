@@ -40,7 +40,7 @@ func TestChoose(t *testing.T) {
 		},
 		"parts in folders": {
 			"audio", filesOf("B/CD2/01.mp3", "B/CD1/02.mp3", "B/CD1/01.mp3"),
-			[]string{"B/CD1/01.mp3 > CD1 - 01.mp3", "B/CD1/02.mp3 > CD1 - 02.mp3", "B/CD2/01.mp3 > CD2 - 01.mp3"},
+			[]string{"B/CD1/01.mp3 > 1 01.mp3", "B/CD1/02.mp3 > 2 02.mp3", "B/CD2/01.mp3 > 3 01.mp3"},
 		},
 		"names that become alike": {
 			"audio", filesOf("a?.mp3", "A*.mp3"), []string{"A*.mp3 > 1 A_.mp3", "a?.mp3 > 2 a_.mp3"},
@@ -108,7 +108,7 @@ func TestLooks(t *testing.T) {
 		{"audio", "a.wav", "RIFF", true},
 	} {
 		format := formats[c.medium][formatOf(c.medium, c.file)]
-		if got := format.Looks([]byte(c.head)); got != c.want {
+		if got := format.looks([]byte(c.head)); got != c.want {
 			t.Errorf("%s %q: %v", c.file, c.head, got)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,7 +12,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"stagecoach/internal/fault"
 )
@@ -41,38 +41,33 @@ func OpenSource(root *os.Root, c Chosen) (_ *Source, err error) {
 	if err != nil {
 		return nil, failed("a file of the torrent cannot be read", err)
 	}
-	defer func() {
-		if err != nil {
-			_ = file.Close()
-		}
-	}()
-
-	info, err := file.Stat()
+	info, err := check(file, c)
 	if err != nil {
-		return nil, failed("a file of the torrent cannot be read", err)
-	}
-	if !info.Mode().IsRegular() || info.Size() != c.Size {
-		return nil, failed("a file of the torrent has another size than qBittorrent shows", nil)
-	}
-
-	head := make([]byte, headSize)
-	n, err := file.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, failed("a file of the torrent cannot be read", err)
-	}
-	if !c.Format.Looks(head[:n]) {
-		return nil, fault.New(fault.MediumUnsuitable, "a file of the torrent is not of the format that its name says")
+		_ = file.Close()
+		return nil, err
 	}
 	return &Source{file, filepath.Join(root.Name(), filepath.FromSlash(c.Path)), info}, nil
 }
 
+func check(file *os.File, c Chosen) (fs.FileInfo, error) {
+	info, err := file.Stat()
+	head := make([]byte, headSize)
+	n, unread := file.ReadAt(head, 0)
+	switch {
+	case err != nil, unread != nil && !errors.Is(unread, io.EOF):
+		return nil, failed("a file of the torrent cannot be read", errors.Join(err, unread))
+	case !info.Mode().IsRegular(), info.Size() != c.Size:
+		return nil, failed("a file of the torrent has another size than qBittorrent shows", nil)
+	case !c.Format.looks(head[:n]):
+		return nil, fault.New(fault.MediumUnsuitable, "a file of the torrent is not of the format that its name says")
+	default:
+		return info, nil
+	}
+}
+
 // failed is an error that a later attempt may not meet. Its message has no name of a file, its cause goes to the log.
 func failed(message string, cause error) error {
-	problem := fault.New(fault.ImportFailed, "%s", message).Retry()
-	if cause != nil {
-		problem = problem.WithCause(cause)
-	}
-	return problem
+	return fault.New(fault.ImportFailed, "%s", message).Retry().WithCause(cause)
 }
 
 // Folder is the library folder, for the imports of one attempt.
@@ -81,7 +76,6 @@ type Folder struct {
 	mark     string // temporary names of the same job begin with it
 	link     func(from, to string) error
 	progress func() // is called after each piece of a file
-	swept    string // the last folder that was swept
 }
 
 // Open opens the library folder. link is os.Link, or what stands for it in tests. progress is called again and again.
@@ -96,20 +90,13 @@ func Open(dir, mark string, link func(from, to string) error, progress func()) (
 // Close releases the folder.
 func (f *Folder) Close() { _ = f.root.Close() }
 
-// ErrTaken says that other content lies at a place.
-var ErrTaken = errors.New("other content lies there")
-
-// Free says whether a file could be put at a place: nothing lies there, or the same content, which an attempt before
-// may have left. ErrTaken: it could not.
-func (f *Folder) Free(ctx context.Context, source *Source, place string) error {
-	_, err := f.same(ctx, source, place)
-	return err
-}
+// ErrTaken says that other content lies at a place. A later attempt finds another one.
+var ErrTaken = fault.New(fault.ImportFailed, "other content lies at the place in the library folder").Retry()
 
 // Put puts a file at a place: as a hard link, else as a copy. It does nothing when the same content lies there already.
 // ErrTaken: other content lies there.
 func (f *Folder) Put(ctx context.Context, source *Source, place string) error {
-	if there, err := f.same(ctx, source, place); err != nil || there {
+	if there, err := f.Has(ctx, source, place); err != nil || there {
 		return err
 	}
 
@@ -120,28 +107,21 @@ func (f *Folder) Put(ctx context.Context, source *Source, place string) error {
 
 	linked := f.link(source.at, filepath.Join(f.root.Name(), filepath.FromSlash(place)))
 	if linked != nil && !errors.Is(linked, fs.ErrExist) {
-		if err := f.copy(ctx, source, place); err != nil {
-			return err
-		}
+		return f.copy(ctx, source, place)
 	}
-
-	// The names may have been given to other files meanwhile.
-	there, err := f.same(ctx, source, place)
-	if err == nil && !there {
-		err = failed("the library folder was changed by another program", nil)
-	}
+	_, err := f.Has(ctx, source, place) // both names may have been given to other files meanwhile
 	return err
 }
 
-// same says whether the source's content lies at a place; false: nothing does. ErrTaken: something else does.
-func (f *Folder) same(ctx context.Context, source *Source, place string) (bool, error) {
+// Has says whether the source's content lies at a place; false: nothing does. ErrTaken: something else does.
+func (f *Folder) Has(ctx context.Context, source *Source, place string) (bool, error) {
 	info, err := f.root.Lstat(place)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
-	case err != nil && !errors.Is(err, syscall.ENOTDIR):
+	case err != nil:
 		return false, failed("the library folder cannot be read", err)
-	case err != nil, !info.Mode().IsRegular(), info.Size() != source.info.Size():
+	case !info.Mode().IsRegular(), info.Size() != source.info.Size():
 		return false, ErrTaken
 	case os.SameFile(info, source.info):
 		return true, nil
@@ -153,34 +133,41 @@ func (f *Folder) same(ctx context.Context, source *Source, place string) (bool, 
 	}
 	defer func() { _ = file.Close() }()
 
-	mine, theirs := io.NewSectionReader(source, 0, source.info.Size()), io.Reader(file)
-	for a, b := make([]byte, piece), make([]byte, piece); ; f.progress() {
-		if ctx.Err() != nil {
-			return false, ctx.Err()
-		}
-		n, err := io.ReadFull(mine, a)
-		m, err2 := io.ReadFull(theirs, b)
-		if !ended(err) || !ended(err2) {
-			return false, failed("a file cannot be read", errors.Join(err, err2))
-		}
-		if !bytes.Equal(a[:n], b[:m]) {
-			return false, ErrTaken
-		}
-		if n < piece {
-			return true, nil
-		}
+	mine, theirs, size := sha256.New(), sha256.New(), info.Size()
+	err = errors.Join(f.pieces(ctx, mine, source, size, nil), f.pieces(ctx, theirs, file, size, nil))
+	switch {
+	case err != nil:
+		return false, failed("a file cannot be read", err)
+	case !bytes.Equal(mine.Sum(nil), theirs.Sum(nil)):
+		return false, ErrTaken
+	default:
+		return true, nil
 	}
 }
 
-func ended(err error) bool {
-	return err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-}
-
 // piece is how much of a file is read between two heartbeats.
-const piece = 1 << 20
+const piece = 4 << 20
 
-// syncEvery is how many bytes are written between two syncs.
-const syncEvery = 16 << 20
+// pieces reads a file into another, or into a sum. Each piece is synced: a sync of all at the end could outlast a
+// heartbeat.
+func (f *Folder) pieces(ctx context.Context, to io.Writer, file io.ReaderAt, size int64, sync func() error) error {
+	from := io.NewSectionReader(file, 0, size)
+	for left := size; left > 0; left -= piece {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if _, err := io.CopyN(to, from, min(piece, left)); err != nil {
+			return err
+		}
+		if sync != nil {
+			if err := sync(); err != nil {
+				return err
+			}
+		}
+		f.progress()
+	}
+	return nil
+}
 
 // copy copies a file to a temporary name of its own, and gives it its name when all bytes are on the disk.
 func (f *Folder) copy(ctx context.Context, source *Source, place string) error {
@@ -191,78 +178,39 @@ func (f *Folder) copy(ctx context.Context, source *Source, place string) error {
 	}
 	defer func() { _ = f.root.Remove(temporary) }()
 
-	err = errors.Join(f.write(ctx, file, source), file.Close())
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+	err = errors.Join(f.pieces(ctx, file, source, source.info.Size(), file.Sync), file.Close())
 	if err == nil {
 		err = f.name(temporary, place)
 	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return ErrTaken
+	case err != nil:
 		return failed("the library folder cannot be written", err)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // name gives a copy its name, unless the name is taken.
 func (f *Folder) name(temporary, place string) error {
 	err := f.root.Link(temporary, place) // a rename would overwrite
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		if _, taken := f.root.Lstat(place); errors.Is(taken, fs.ErrNotExist) { // a file system without links
-			err = f.root.Rename(temporary, place)
-		}
-	}
-	if err != nil {
+	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-
-	folder, err := f.root.Open(path.Dir(place))
-	if err != nil {
+	if _, free := f.root.Lstat(place); !errors.Is(free, fs.ErrNotExist) {
 		return err
 	}
-	_ = folder.Sync() // some file systems cannot
-	return folder.Close()
+	return f.root.Rename(temporary, place) // a file system without links
 }
 
-func (f *Folder) write(ctx context.Context, to *os.File, source *Source) error {
-	from := io.NewSectionReader(source, 0, source.info.Size())
-	for left, unsynced := source.info.Size(), int64(0); left > 0; f.progress() {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		n, err := io.CopyN(to, from, min(piece, left))
-		if err != nil {
-			return err
-		}
-
-		left, unsynced = left-n, unsynced+n
-		if unsynced >= syncEvery { // a sync of all at the end could outlast a heartbeat
-			if err := to.Sync(); err != nil {
-				return err
-			}
-			unsynced = 0
-		}
-	}
-	return to.Sync()
-}
-
-// sweep removes the temporary files that killed attempts of the same job have left in a folder.
+// sweep removes the temporary files that killed attempts of the same job have left in a folder. What stays is for the
+// next attempt.
 func (f *Folder) sweep(folder string) {
-	if f.swept == folder {
-		return
-	}
-	f.swept = folder
-
-	dir, err := f.root.Open(folder)
-	if err != nil {
-		return
-	}
-	defer func() { _ = dir.Close() }()
-
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
-		if strings.HasPrefix(name, f.mark) {
-			_ = f.root.Remove(path.Join(folder, name)) // else the next attempt
+	entries, _ := fs.ReadDir(f.root.FS(), folder)
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), f.mark) {
+			_ = f.root.Remove(path.Join(folder, entry.Name()))
 		}
 	}
 }

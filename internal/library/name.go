@@ -4,11 +4,10 @@
 package library
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -63,11 +62,7 @@ func ParseTemplate(text string) (Template, error) {
 // Path returns where a book lies, without an ending: of its one file, or of the folder with its files. A number above 1
 // is added for a place of the same name.
 func (t Template) Path(b Book, number int) string {
-	b.Author = strings.TrimSpace(b.Author)
-	if b.Author == "" {
-		b.Author = "Unknown author"
-	}
-
+	b.Author = cmp.Or(strings.TrimSpace(b.Author), "Unknown author")
 	names := make([]string, len(t.elements))
 	for i, element := range t.elements {
 		names[i] = SafeName(placeholders(b).Replace(element))
@@ -84,8 +79,8 @@ func placeholders(b Book) *strings.Replacer {
 	)
 }
 
-// reserved are the names that Windows gives to devices.
-var reserved = []string{"con", "prn", "aux", "nul", "com", "lpt"}
+// device is a name that Windows gives to a device, with or without an ending.
+var device = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com\d|lpt\d) *(\.|$)`)
 
 // SafeName makes a text a name that Linux, macOS and Windows allow: one element of a path, not hidden, not empty, of at
 // most 180 bytes.
@@ -103,68 +98,13 @@ func SafeName(text string) string {
 		}
 	}, norm.NFC.String(text))
 
-	name := strings.TrimRight(cut(strings.TrimLeft(strings.Join(strings.Fields(text), " "), ". "), maxName), ". ")
-	stem, _, _ := strings.Cut(strings.ToLower(name), ".")
-	stem = strings.TrimRight(stem, " ")
-	if slices.Contains(reserved, strings.TrimRight(stem, "0123456789")) && len(stem) <= len("com0") {
-		return "_" + name
+	text = strings.TrimLeft(strings.Join(strings.Fields(text), " "), ". ")
+	text = strings.ToValidUTF8(text[:min(len(text), maxName)], "") // half a character at the end goes
+	text = strings.TrimRight(text, ". ")
+	if text == "" || device.MatchString(text) {
+		return "_" + text
 	}
-	if name == "" {
-		return "_"
-	}
-	return name
-}
-
-// cut returns the beginning of a text, of whole characters.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
-}
-
-// places names the files of one folder after their paths in a torrent, which are in reading order. The names are
-// numbered where programs that sort by the alphabet would show another order, and where two are alike.
-func places(paths []string, exts []string) []string {
-	names := make([]string, len(paths))
-	for i, file := range paths {
-		stem := file[:len(file)-len(exts[i])-1]
-		names[i] = SafeName(strings.ReplaceAll(stem, "/", " - "))
-	}
-
-	if !slices.IsSortedFunc(names, func(a, b string) int {
-		if strings.EqualFold(a, b) { // not in order either
-			return -1
-		}
-		return strings.Compare(strings.ToLower(a), strings.ToLower(b))
-	}) {
-		width := len(fmt.Sprint(len(names)))
-		for i := range names {
-			names[i] = fmt.Sprintf("%0*d %s", width, i+1, names[i])
-		}
-	}
-
-	for i := range names {
-		names[i] += "." + exts[i]
-	}
-	return names
-}
-
-// below takes the folder that all paths have in common off them.
-func below(paths []string) []string {
-	for common := path.Dir(paths[0]) + "/"; common != "./"; common = path.Dir(path.Dir(common)) + "/" {
-		if !slices.ContainsFunc(paths, func(file string) bool { return !strings.HasPrefix(file, common) }) {
-			short := slices.Clone(paths)
-			for i := range short {
-				short[i] = strings.TrimPrefix(short[i], common)
-			}
-			return short
-		}
-	}
-	return paths
+	return text
 }
 
 var number = regexp.MustCompile(`\d+`)

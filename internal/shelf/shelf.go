@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -51,7 +50,7 @@ func (f Folder) Open(name string) (*File, error) {
 
 	root, err := os.OpenRoot(f.Dir) // anew each time: the folder may be mounted later, or again
 	if err != nil {
-		return nil, unavailable.WithCause(scrub(err))
+		return nil, notNow(err)
 	}
 	defer root.Close()
 
@@ -76,20 +75,16 @@ var (
 
 // openFault turns an error of the file system into a fault. What leads out of the folder is not there.
 func openFault(err error) error {
-	passing := []error{fs.ErrPermission, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ESTALE}
-	if slices.ContainsFunc(passing, func(one error) bool { return errors.Is(err, one) }) {
-		return unavailable.WithCause(scrub(err))
+	for _, passing := range []error{fs.ErrPermission, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ESTALE} {
+		if errors.Is(err, passing) {
+			return notNow(err)
+		}
 	}
-	return noFile.WithCause(scrub(err))
+	return noFile
 }
 
-// scrub leaves the path out of an error: names of files are in no log.
-func scrub(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("%s: %w", e.Op, e.Err)
-	}
-	return err
-}
+// notNow is the fault of a folder or file that cannot be read. Its cause has no path: names of files are in no log.
+func notNow(err error) error { return unavailable.WithCause(errors.Unwrap(err)) }
 
 // Upstream is the source of all other files. It is a *yandex.Client.
 type Upstream interface {
@@ -124,7 +119,7 @@ func (s Storage) Stat(ctx context.Context, name string) (yandex.Item, error) {
 }
 
 // Open starts to read a file at an offset in bytes. When the file cannot be continued at offset the fault's cause is
-// yandex.ErrNoResume.
+// yandex.ErrNoResume. One that changes while it is read has more or fewer bytes than its size, as at Yandex Disk.
 func (s Storage) Open(ctx context.Context, name string, offset int64) (*yandex.Download, error) {
 	own, ok := strings.CutPrefix(name, Prefix)
 	if !ok {
@@ -139,47 +134,26 @@ func (s Storage) Open(ctx context.Context, name string, offset int64) (*yandex.D
 	size := file.Info.Size()
 	switch {
 	case file.Info.IsDir():
-		err = fault.New(fault.FileNotFound, "this is a folder, not a file")
+		err = noFile
 	case offset > 0 && offset >= size:
 		err = fault.New(fault.YandexProtocol, "the file is shorter now").WithCause(yandex.ErrNoResume)
 	default:
-		if _, err = file.Seek(offset, io.SeekStart); err != nil {
-			err = unavailable.WithCause(scrub(err))
-		}
+		_, err = file.Seek(offset, io.SeekStart)
 	}
 	if err != nil {
 		_ = file.Close()
 		return nil, err
 	}
-	return &yandex.Download{Body: &body{ctx, file, size - offset}, Size: size}, nil
+	return &yandex.Download{Body: body{file}, Size: size}, nil
 }
 
-// body reads the rest of a file as it was when it was opened. Its errors are faults.
-type body struct {
-	ctx  context.Context
-	file *File
-	left int64
+// body turns the errors of reading a file into faults.
+type body struct{ io.ReadCloser }
+
+func (b body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = notNow(err)
+	}
+	return n, err
 }
-
-func (b *body) Read(p []byte) (int, error) {
-	if err := b.ctx.Err(); err != nil {
-		return 0, err
-	}
-	if b.left == 0 {
-		return 0, io.EOF
-	}
-
-	n, err := b.file.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	switch {
-	case errors.Is(err, io.EOF):
-		return n, fault.New(fault.FileChanged, "the file changes just now").Retry()
-	case err != nil:
-		return n, unavailable.WithCause(scrub(err))
-	default:
-		return n, nil
-	}
-}
-
-// Close closes the file.
-func (b *body) Close() error { return b.file.Close() }

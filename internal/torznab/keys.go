@@ -1,15 +1,17 @@
 package torznab
 
 import (
+	"cmp"
 	"net"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// keyNames are the parameters in which Prowlarr and Jackett expect the key.
-var keyNames = []string{"apikey", "jackett_apikey"}
+// keyParameter is the parameter of a query in which Prowlarr or Jackett expects the key, with its value.
+var keyParameter = regexp.MustCompile(`(?i)((?:^|&)(?:jackett_)?apikey=)[^&#]*`)
 
 // secrets are the keys in each form in which an answer may hold them.
 type secrets []string
@@ -31,22 +33,9 @@ func (s secrets) in(text string) bool {
 
 // withoutKey empties the parameters that hold a key; "" when the link still has one elsewhere.
 func (s secrets) withoutKey(link string) string {
-	u, err := url.Parse(link)
-	if err != nil {
-		return ""
+	if address, query, asked := strings.Cut(link, "?"); asked {
+		link = address + "?" + keyParameter.ReplaceAllString(query, "$1")
 	}
-
-	parts := strings.Split(u.RawQuery, "&")
-	for i, part := range parts {
-		if name, _, _ := strings.Cut(part, "="); slices.Contains(keyNames, strings.ToLower(name)) {
-			parts[i] = name + "="
-		}
-	}
-	if u.RawQuery != "" {
-		u.RawQuery = strings.Join(parts, "&")
-	}
-
-	link = u.String()
 	if s.in(link) {
 		return ""
 	}
@@ -56,12 +45,12 @@ func (s secrets) withoutKey(link string) string {
 // Keys puts the keys of indexers back into links to their .torrent files.
 type Keys []Indexer
 
-// Complete completes a link that Search has returned, when it leads to the .torrent file of an indexer. origin is that
-// of the indexer, as in Origin; empty: the link is another one, and stays as it is.
+// Complete completes a link that Search has returned, when it leads to the .torrent file of an indexer. own is the host
+// and port of the indexer; empty: the link is another one, and stays as it is.
 //
 // People give links too. A link gets the key only where the indexer serves .torrent files, so that nobody asks the
 // indexer for anything else in the service's name.
-func (k Keys) Complete(link string) (full, origin string) {
+func (k Keys) Complete(link string) (full, own string) {
 	u, err := url.Parse(link)
 	if err != nil || !servesFiles(u) {
 		return link, ""
@@ -69,20 +58,19 @@ func (k Keys) Complete(link string) (full, origin string) {
 
 	at := slices.IndexFunc(k, func(i Indexer) bool {
 		own, err := url.Parse(i.URL)
-		return err == nil && Origin(own) == Origin(u)
+		return err == nil && own.Scheme == u.Scheme && hostAndPort(own) == hostAndPort(u)
 	})
 	if at < 0 {
 		return link, ""
 	}
 
-	parts := strings.Split(u.RawQuery, "&")
-	for i, part := range parts {
-		if name, value, _ := strings.Cut(part, "="); slices.Contains(keyNames, strings.ToLower(name)) && value == "" {
-			parts[i] = name + "=" + url.QueryEscape(k[at].Key)
+	u.RawQuery = keyParameter.ReplaceAllStringFunc(u.RawQuery, func(parameter string) string {
+		if strings.HasSuffix(parameter, "=") {
+			parameter += url.QueryEscape(k[at].Key)
 		}
-	}
-	u.RawQuery = strings.Join(parts, "&")
-	return u.String(), Origin(u)
+		return parameter
+	})
+	return u.String(), hostAndPort(u)
 }
 
 // servesFiles says whether a link has the form of Prowlarr's .torrent files, /<indexer>/download, or of Jackett's,
@@ -94,15 +82,8 @@ func servesFiles(u *url.URL) bool {
 	return path.Base(u.Path) == "download" || strings.Contains(u.Path, "/dl/")
 }
 
-// Origin is scheme, host and port of an address, in one form.
-func Origin(u *url.URL) string {
-	port := u.Port()
-	switch {
-	case port != "":
-	case u.Scheme == "https":
-		port = "443"
-	default:
-		port = "80"
-	}
-	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
+// hostAndPort of an address, in one form.
+func hostAndPort(u *url.URL) string {
+	standard := map[string]string{"http": "80", "https": "443"}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), standard[u.Scheme]))
 }

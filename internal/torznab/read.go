@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"encoding/xml"
 	"html"
-	"io"
+	"net/mail"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +21,17 @@ const (
 	maxName  = 100 // characters of an indexer's name
 )
 
+// document is any answer of an indexer: what a search has found, what it can do, or an error.
+type document struct {
+	XMLName xml.Name
+	Channel string `xml:"channel>title"`
+	Items   items  `xml:"channel>item"`
+	Server  struct {
+		Title string `xml:"title,attr"`
+	} `xml:"server"`
+	Code int `xml:"code,attr"` // of an error
+}
+
 // item is a release in the answer.
 type item struct {
 	Title     string `xml:"title"`
@@ -29,8 +40,7 @@ type item struct {
 	Published string `xml:"pubDate"`
 	Size      string `xml:"size"`
 	Enclosure struct {
-		URL    string `xml:"url,attr"`
-		Length string `xml:"length,attr"`
+		URL string `xml:"url,attr"`
 	} `xml:"enclosure"`
 	Jackett  string `xml:"jackettindexer"`
 	Prowlarr string `xml:"prowlarrindexer"`
@@ -49,43 +59,39 @@ func (i item) attr(name string) string {
 	return ""
 }
 
-var errAnswer = fault.New(fault.SourceRefused, "the answer of the indexer cannot be read")
+// items are the first releases in an answer: one of 8 MiB could have a million.
+type items []item
 
-// tokens reads an answer. HTML's names of characters occur in descriptions and titles.
-func tokens(body []byte) *xml.Decoder {
-	d := xml.NewDecoder(bytes.NewReader(body))
-	d.Entity = xml.HTMLEntity
-	return d
+// UnmarshalXML adds a release.
+func (all *items) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
+	if len(*all) == maxReleases {
+		return d.Skip()
+	}
+	var one item
+	err := d.DecodeElement(&one, &start)
+	*all = append(*all, one)
+	return err
 }
 
-// root returns the first element of an answer; the error of one that says why there is no result.
-func root(d *xml.Decoder) (xml.StartElement, error) {
-	for {
-		token, err := d.Token()
-		if err != nil {
-			return xml.StartElement{}, errAnswer
-		}
-		element, isElement := token.(xml.StartElement)
-		switch {
-		case !isElement:
-		case element.Name.Local == "error":
-			return element, refusal(element)
-		default:
-			return element, nil
-		}
+var errAnswer = fault.New(fault.SourceRefused, "the answer of the indexer cannot be read")
+
+// read reads an answer whose first element has this name.
+func read(body []byte, name string) (answer document, err error) {
+	d := xml.NewDecoder(bytes.NewReader(body))
+	d.Entity = xml.HTMLEntity // HTML's names of characters occur in descriptions and titles
+	switch err := d.Decode(&answer); {
+	case err == nil && answer.XMLName.Local == name:
+		return answer, nil
+	case err == nil && answer.XMLName.Local == "error":
+		return document{}, refusal(answer.Code)
+	default:
+		return document{}, errAnswer
 	}
 }
 
 // refusal is the error in an answer such as <error code="100" description="Invalid API Key"/>. Codes below 200 are about
 // the key, 500 and 501 about too many requests. The description may hold anything.
-func refusal(element xml.StartElement) error {
-	code := 0
-	for _, a := range element.Attr {
-		if a.Name.Local == "code" {
-			code, _ = strconv.Atoi(a.Value)
-		}
-	}
-
+func refusal(code int) error {
 	switch {
 	case code >= 100 && code < 200:
 		return errKey
@@ -96,81 +102,34 @@ func refusal(element xml.StartElement) error {
 	}
 }
 
-// read returns the releases in an answer to a search.
-func (c *Client) read(body []byte, of Indexer) (releases []Release, err error) {
-	d := tokens(body)
-	first, err := root(d)
-	if err != nil {
-		return nil, err
-	}
-	if first.Name.Local != "rss" {
-		return nil, errAnswer
+// release is what an answer says of a release. One without a title or link cannot be downloaded.
+func (c *Client) release(of item, indexer string) Release {
+	link, identity := c.link(of)
+	named, _ := torrent.ParseSource("magnet:?xt=urn:btih:" + of.attr("infohash"))
+	r := Release{
+		Title: c.line(of.Title, maxTitle), SourceURL: link,
+		Indexer:   c.line(cmp.Or(of.Jackett, of.Prowlarr, indexer), maxName),
+		Infohash:  cmp.Or(identity.V1, identity.V2, named.V1),
+		Published: published(of.Published),
 	}
 
-	channel := ""
-	for len(releases) < maxReleases {
-		token, err := d.Token()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, errAnswer
-		}
-
-		element, isElement := token.(xml.StartElement)
-		switch {
-		case !isElement:
-		case element.Name.Local == "title" && channel == "":
-			err = d.DecodeElement(&channel, &element)
-		case element.Name.Local == "item":
-			var one item
-			if err = d.DecodeElement(&one, &element); err == nil {
-				releases = c.add(releases, one, cmp.Or(channel, of.Name()))
-			}
-		}
-		if err != nil {
-			return nil, errAnswer
-		}
+	if n, err := strconv.ParseInt(cmp.Or(of.Size, of.attr("size")), 10, 64); err == nil && n > 0 && n < 1<<50 {
+		r.Size = n
 	}
-	return releases, nil
+	if n, err := strconv.ParseInt(of.attr("seeders"), 10, 32); err == nil && n >= 0 {
+		r.Seeders = new(int(n))
+	}
+	return r
 }
 
-// add adds a release that can be downloaded.
-func (c *Client) add(to []Release, one item, channel string) []Release {
-	link, identity := c.link(one)
-	title := c.line(one.Title, maxTitle)
-	if link == "" || title == "" {
-		return to
-	}
-
-	return append(to, Release{
-		Title: title, SourceURL: link,
-		Indexer:  cmp.Or(c.line(one.Jackett, maxName), c.line(one.Prowlarr, maxName), c.line(channel, maxName)),
-		Size:     size(one.Size, one.attr("size"), one.Enclosure.Length),
-		Seeders:  count(one.attr("seeders")),
-		Peers:    count(one.attr("peers")),
-		Infohash: cmp.Or(identity.V1, identity.V2, infohash(one.attr("infohash"))),
-
-		Published: published(one.Published),
-	})
-}
-
-// link chooses where a release is downloaded from: the first link that can be used, a magnet link before others. A guid
-// that is no magnet link is the page about the release.
-func (c *Client) link(one item) (string, torrent.Identity) {
-	candidates := []string{one.attr("magneturl"), one.Enclosure.URL, one.Link, one.GUID}
-	for _, link := range candidates {
-		if source, err := torrent.ParseSource(strings.TrimSpace(link)); err == nil && source.Magnet && !c.secrets.in(link) {
-			return strings.TrimSpace(link), source.Identity
-		}
-	}
-
-	for _, link := range candidates[1:3] {
-		if _, err := torrent.ParseSource(strings.TrimSpace(link)); err != nil {
-			continue
-		}
-		if link = c.secrets.withoutKey(strings.TrimSpace(link)); link != "" {
-			return link, torrent.Identity{}
+// link chooses where a release is downloaded from: the first link that can be used. A guid that is no magnet link is the
+// page about the release.
+func (c *Client) link(of item) (string, torrent.Identity) {
+	for i, link := range []string{of.attr("magneturl"), of.Enclosure.URL, of.Link, of.GUID} {
+		link = c.secrets.withoutKey(strings.TrimSpace(link))
+		source, err := torrent.ParseSource(link)
+		if err == nil && (source.Magnet || i < 3) {
+			return link, source.Identity
 		}
 	}
 	return "", torrent.Identity{}
@@ -196,70 +155,26 @@ func (c *Client) line(text string, most int) string {
 	return text
 }
 
-// size is the first of the texts that is a size; 0: none is.
-func size(texts ...string) int64 {
-	for _, text := range texts {
-		if n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64); err == nil && n > 0 && n < 1<<50 {
-			return n
-		}
-	}
-	return 0
-}
-
-// count reads how many people share a release; nil: unknown.
-func count(text string) *int {
-	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
-	if err != nil || n < 0 {
-		return nil
-	}
-	return new(int(n))
-}
-
-// infohash is a valid infohash in lower-case hex; "" for any other text.
-func infohash(text string) string {
-	text = strings.TrimSpace(text)
-	source, err := torrent.ParseSource("magnet:?xt=urn:btih:" + text)
-	if err != nil {
-		return ""
-	}
-	return source.V1
-}
-
 // published reads a date of RSS; zero: it is none.
 func published(text string) time.Time {
-	for _, layout := range []string{time.RFC1123Z, time.RFC1123, "Mon, 2 Jan 2006 15:04:05 -0700"} {
-		if at, err := time.Parse(layout, strings.TrimSpace(text)); err == nil && at.Year() >= 1970 && at.Year() < 10000 {
-			return at.UTC()
-		}
+	at, err := mail.ParseDate(text)
+	if err != nil || at.Year() < 1970 || at.UTC().Year() > 9999 { // the latter has no form in JSON
+		return time.Time{}
 	}
-	return time.Time{}
+	return at.UTC()
 }
 
-// best orders the releases, those with most seeders first, and merges those that are one torrent.
+// best orders the releases, those with most seeders first, and leaves out those that are the same torrent again.
 func best(all []Release) []Release {
 	slices.SortStableFunc(all, func(a, b Release) int { return cmp.Compare(seeders(b), seeders(a)) })
 
-	var merged []Release
-	known := map[string]int{} // by infohash, and by link
-	for _, r := range all {
-		at, again := known[r.SourceURL]
-		if byHash, found := known[r.Infohash]; found {
-			at, again = byHash, true
-		}
-		if again { // the one with more seeders stays, with a magnet link of the other
-			if strings.HasPrefix(r.SourceURL, "magnet:") && !strings.HasPrefix(merged[at].SourceURL, "magnet:") {
-				merged[at].SourceURL = r.SourceURL
-			}
-			continue
-		}
-
-		if r.Infohash != "" {
-			known[r.Infohash] = len(merged)
-		}
-		known[r.SourceURL] = len(merged)
-		merged = append(merged, r)
-	}
-	return merged[:min(MaxFound, len(merged))]
+	known := map[string]bool{} // by infohash, and by link
+	all = slices.DeleteFunc(all, func(r Release) bool {
+		again := known[r.SourceURL] || r.Infohash != "" && known[r.Infohash]
+		known[r.SourceURL], known[r.Infohash] = true, true
+		return again
+	})
+	return all[:min(MaxFound, len(all))]
 }
 
 func seeders(r Release) int {
@@ -267,32 +182,4 @@ func seeders(r Release) int {
 		return -1
 	}
 	return *r.Seeders
-}
-
-// readCaps returns the name of the program in an answer to t=caps.
-func (c *Client) readCaps(body []byte) (program string, err error) {
-	d := tokens(body)
-	first, err := root(d)
-	if err != nil {
-		return "", err
-	}
-	if first.Name.Local != "caps" {
-		return "", errAnswer
-	}
-
-	for {
-		token, err := d.Token()
-		if err != nil {
-			return "", nil // it does not say
-		}
-		element, isElement := token.(xml.StartElement)
-		if !isElement || element.Name.Local != "server" {
-			continue
-		}
-		for _, a := range element.Attr {
-			if a.Name.Local == "title" {
-				return c.line(a.Value, maxName), nil
-			}
-		}
-	}
 }

@@ -5,6 +5,7 @@
 package torznab
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -42,11 +43,8 @@ func (i Indexer) address() string {
 
 // Name names the indexer for people.
 func (i Indexer) Name() string {
-	u, err := url.Parse(strings.TrimSuffix(i.address(), "/api"))
-	if err != nil {
-		return "an indexer"
-	}
-	return u.Host + u.Path
+	_, rest, _ := strings.Cut(strings.TrimSuffix(i.address(), "/api"), "://")
+	return rest
 }
 
 // Options are the settings of a client.
@@ -83,7 +81,6 @@ type Release struct {
 	SourceURL string // a magnet link, or the address of a .torrent file without the indexer's key
 	Size      int64  // bytes; 0: unknown
 	Seeders   *int   // nil: unknown
-	Peers     *int   // with the seeders; nil: unknown
 	Infohash  string // in lower-case hex; empty: unknown
 	Published time.Time
 }
@@ -131,46 +128,47 @@ func (c *Client) Search(ctx context.Context, words, medium string) Found {
 }
 
 // search asks one indexer.
-func (c *Client) search(ctx context.Context, i Indexer, words, medium string) ([]Release, error) {
-	body, err := c.ask(ctx, i, url.Values{"t": {"search"}, "q": {words}, "cat": {categories[medium]}})
-	if err != nil {
-		return nil, err
+func (c *Client) search(ctx context.Context, i Indexer, words, medium string) (releases []Release, err error) {
+	answer, err := c.ask(ctx, i, "rss", url.Values{"t": {"search"}, "q": {words}, "cat": {categories[medium]}})
+	for _, item := range answer.Items {
+		r := c.release(item, cmp.Or(answer.Channel, i.Name()))
+		if r.Title != "" && r.SourceURL != "" {
+			releases = append(releases, r)
+		}
 	}
-	return c.read(body, i)
+	return releases, err
 }
 
 // Check asks an indexer what it can do, and returns the name of its program.
 func (c *Client) Check(ctx context.Context, i Indexer) (program string, err error) {
-	body, err := c.ask(ctx, i, url.Values{"t": {"caps"}})
-	if err != nil {
-		return "", err
-	}
-	return c.readCaps(body)
+	answer, err := c.ask(ctx, i, "caps", url.Values{"t": {"caps"}})
+	return c.line(answer.Server.Title, maxName), err
 }
 
-// ask makes one request. Its error holds neither the address nor a text of the indexer.
-func (c *Client) ask(ctx context.Context, i Indexer, query url.Values) ([]byte, error) {
+// ask makes one request, whose answer is to begin with an element of this name. Its error holds neither the address nor
+// a text of the indexer.
+func (c *Client) ask(ctx context.Context, i Indexer, element string, query url.Values) (none document, err error) {
 	query.Set("apikey", i.Key)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, i.address()+"?"+query.Encode(), nil)
 	if err != nil {
-		return nil, fault.New(fault.SourceRefused, "the address of the indexer cannot be used")
+		return none, fault.New(fault.SourceRefused, "the address of the indexer cannot be used")
 	}
 
 	request.Header.Set("User-Agent", "stagecoach")
 	answer, err := c.http.Do(ctx, query.Get("t"), request)
 	switch {
 	case err == outbound.ErrTooLong:
-		return nil, fault.New(fault.SourceRefused, "the answer of the indexer is too long")
+		return none, fault.New(fault.SourceRefused, "the answer of the indexer is too long")
 	case err != nil:
-		return nil, fault.New(fault.SourceUnavailable, "the indexer does not answer").Retry()
+		return none, fault.New(fault.SourceUnavailable, "the indexer does not answer").Retry()
 	case answer.Status == http.StatusOK:
-		return answer.Body, nil
+		return read(answer.Body, element)
 	case answer.Status == http.StatusUnauthorized, answer.Status == http.StatusForbidden:
-		return nil, errKey
+		return none, errKey
 	case answer.Status == http.StatusTooManyRequests, answer.Status == http.StatusRequestTimeout, answer.Status >= 500:
-		return nil, fault.New(fault.SourceUnavailable, "the indexer answers %d", answer.Status).Retry()
+		return none, fault.New(fault.SourceUnavailable, "the indexer answers %d", answer.Status).Retry()
 	default: // such as the redirect to a page where one signs in
-		return nil, fault.New(fault.SourceRefused, "the indexer answers %d", answer.Status)
+		return none, fault.New(fault.SourceRefused, "the indexer answers %d", answer.Status)
 	}
 }
 

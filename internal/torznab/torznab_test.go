@@ -60,7 +60,7 @@ func TestSearch(t *testing.T) {
 	if better.Title != "War and Peace (better)" || *better.Seeders != 30 || better.Indexer != "A library" {
 		t.Errorf("the first is %+v", better)
 	}
-	if age := time.Since(book.Published); book.Title != "War & Peace <epub>" || book.Size != 1000 || *book.Seeders != 3 || *book.Peers != 4 ||
+	if age := time.Since(book.Published); book.Title != "War & Peace <epub>" || book.Size != 1000 || *book.Seeders != 3 ||
 		book.Infohash != hash || book.Indexer != "Books" || age < 47*time.Hour || age > 49*time.Hour {
 		t.Errorf("%+v", book)
 	}
@@ -176,8 +176,7 @@ func TestForeignAnswers(t *testing.T) {
 	}
 }
 
-// TestOneTorrentOnce merges what several indexers have of one torrent: the one with most seeders stays, with the magnet
-// link that another has.
+// TestOneTorrentOnce shows what several indexers have of one torrent once: the one with most seeders stays.
 func TestOneTorrentOnce(t *testing.T) {
 	t.Parallel()
 	item := func(title, link string, seeders int, infohash string) string {
@@ -192,7 +191,7 @@ func TestOneTorrentOnce(t *testing.T) {
 	for _, r := range found.Releases {
 		got = append(got, r.Title+" "+r.SourceURL)
 	}
-	if want := []string{"many " + magnet, "alone https://x.example/2"}; !slices.Equal(got, want) {
+	if want := []string{"many https://y.example/1", "alone https://x.example/2"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 
@@ -227,10 +226,11 @@ func TestComplete(t *testing.T) {
 	t.Parallel()
 	keys := torznab.Keys{{URL: "http://Prowlarr:9696/1/api", Key: key}, {URL: "https://jackett.example/api", Key: "second-key"}}
 	for link, want := range map[string][2]string{
-		"http://prowlarr:9696/1/download?apikey=&link=x":           {"http://prowlarr:9696/1/download?apikey=planted%2Bkey%2Fwith%3Dsigns&link=x", "http://prowlarr:9696"},
-		"http://prowlarr:9696/1/download?apikey=other&link=x":      {"", "http://prowlarr:9696"},
-		"http://prowlarr:9696/1/download?link=x":                   {"", "http://prowlarr:9696"},
-		"https://JACKETT.example/dl/a/?jackett_apikey=&path=p":     {"https://JACKETT.example/dl/a/?jackett_apikey=second-key&path=p", "https://jackett.example:443"},
+		"http://prowlarr:9696/1/download?apikey=&link=x":           {"http://prowlarr:9696/1/download?apikey=planted%2Bkey%2Fwith%3Dsigns&link=x", "prowlarr:9696"},
+		"http://prowlarr:9696/1/download?apikey=other&link=x":      {"", "prowlarr:9696"},
+		"http://prowlarr:9696/1/download?link=x":                   {"", "prowlarr:9696"},
+		"http://prowlarr:9696/1/download?link=//evil/?apikey=":     {"", "prowlarr:9696"}, // not a parameter of its own
+		"https://JACKETT.example/dl/a/?jackett_apikey=&path=p":     {"https://JACKETT.example/dl/a/?jackett_apikey=second-key&path=p", "jackett.example:443"},
 		"http://jackett.example/dl/a/?jackett_apikey=":             {"", ""}, // not encrypted
 		"http://prowlarr/1/download?apikey=":                       {"", ""}, // another port
 		"http://prowlarr.example:9696/1/download?apikey=":          {"", ""},

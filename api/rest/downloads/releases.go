@@ -50,7 +50,7 @@ func (h *handlers) findReleases(ctx context.Context, in *searchInput) (none shap
 
 func releaseOf(r service.Release) shape.Release {
 	shown := shape.Release{
-		Title: r.Title, Indexer: r.Indexer, SourceURL: r.SourceURL, Size: r.Size, Seeders: r.Seeders, Peers: r.Peers,
+		Title: r.Title, Indexer: r.Indexer, SourceURL: r.SourceURL, Size: r.Size, Seeders: r.Seeders,
 		Infohash: r.Infohash, FailedBefore: r.FailedBefore,
 	}
 	if !r.Published.IsZero() {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -43,8 +42,9 @@ func showReleases(r *site.Request) (site.View, error) {
 		MediaTypes: download.MediaTypes,
 	}
 	query := url.Values{"q": {view.Words}, "media_type": {view.MediaType}}
-	asked := url.Values{"q": {view.Words}, "media_type": {view.MediaType}, "book_id": {book.ID}}
-	found, err := site.GetBy[shape.Releases](r, "/v1/releases", asked)
+	view.Query = query.Encode()
+	query.Set("book_id", book.ID)
+	found, err := site.GetBy[shape.Releases](r, "/v1/releases", query)
 	if refusal, refused := errors.AsType[*client.Refusal](err); refused && refusal.Code == fault.ProviderUnavailable {
 		view.Off, err = true, nil
 	}
@@ -53,7 +53,6 @@ func showReleases(r *site.Request) (site.View, error) {
 	}
 
 	view.Items, view.Failed = found.Items[:min(len(found.Items), mostReleases)], found.Failed
-	view.Query = query.Encode()
 	sources, err := json.Marshal(shape.List(view.Items, shape.Release.Source))
 	view.Sources = string(sources)
 	return site.View{Title: book.Title, Data: view}, err
@@ -77,12 +76,8 @@ func startRelease(r *site.Request) (next string, err error) {
 	}
 
 	sources = sources[pick:min(len(sources), pick+download.MaxSources)]
-	mediaType := r.Asked("media_type")
-	if !slices.Contains(download.MediaTypes, mediaType) {
-		mediaType = download.MediaText
-	}
 	made, err := site.Post[shape.Download](r, "/v1/downloads", map[string]any{
-		"book_id": r.PathValue("id"), "media_type": mediaType, "source": sources[0].Indexer,
+		"book_id": r.PathValue("id"), "media_type": r.Asked("media_type"), "source": sources[0].Indexer,
 		"source_url": sources[0].SourceURL, "sources": sources, "send": wishesSending(r),
 	})
 	return after(made, sources[0].SourceURL), err

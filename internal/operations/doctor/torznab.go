@@ -7,15 +7,10 @@ import (
 	"stagecoach/internal/torznab"
 )
 
-// Capabilities asks an indexer what it can do.
-type Capabilities interface {
-	Check(ctx context.Context, i torznab.Indexer) (program string, err error)
-}
-
 // OfIndexer checks that an indexer answers and takes its key.
-func OfIndexer(indexers Capabilities, i torznab.Indexer) Check {
+func OfIndexer(client *torznab.Client, i torznab.Indexer) Check {
 	return Check{"torznab " + i.Name(), func(ctx context.Context) Result {
-		program, err := indexers.Check(ctx, i)
+		program, err := client.Check(ctx, i)
 		switch {
 		case torznab.RefusesKey(err):
 			return failed(err, "correct its key in STAGECOACH_TORZNAB_KEYS, and restart", AboutDownloads)

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +19,7 @@ import (
 
 // newFind makes the command that searches for releases.
 func newFind() *cobra.Command {
-	cmd := remote.Ask[shape.Releases]{
+	return remote.Ask[shape.Releases]{
 		Use: "find WORDS…", Short: "Search the indexers for releases of a book",
 		Long: `Search the indexers, such as Prowlarr or Jackett, for releases of a book. "starter download BOOK --find WORDS --pick NO"
 downloads one of them.`,
@@ -33,19 +32,23 @@ downloads one of them.`,
 		},
 		Show: showReleases,
 	}.Command()
-	return cmd
 }
 
 func showReleases(cmd *cobra.Command, found shape.Releases) error {
-	rows := [][]string{{"NO", "SEEDERS", "SIZE", "AGE", "INDEXER", "TITLE"}}
+	rows := [][]string{{"NO", "SEEDERS", "SIZE", "PUBLISHED", "INDEXER", "TITLE"}}
 	for i, r := range found.Items {
-		title := terminal.Shorten(r.Title, 80)
+		seeders, size, title := "?", "?", terminal.Shorten(r.Title, 80)
+		if r.Seeders != nil {
+			seeders = strconv.Itoa(*r.Seeders)
+		}
+		if r.Size > 0 {
+			size = terminal.BytesText(r.Size)
+		}
 		if r.FailedBefore {
 			title += " (failed before)"
 		}
 		rows = append(rows, []string{
-			strconv.Itoa(i + 1), seedersText(r), releaseSize(r), age(r.PublishedAt), terminal.Shorten(r.Indexer, 24),
-			title,
+			strconv.Itoa(i + 1), seeders, size, terminal.WhenSet(r.PublishedAt), terminal.Shorten(r.Indexer, 24), title,
 		})
 	}
 
@@ -69,28 +72,6 @@ func sourcesText(d shape.Download) string {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%d %s %s", s.Place, terminal.Shorten(s.Title, 60), outcome)))
 	}
 	return strings.Join(lines, "; ")
-}
-
-func seedersText(r shape.Release) string {
-	if r.Seeders == nil {
-		return "?"
-	}
-	return strconv.Itoa(*r.Seeders)
-}
-
-func releaseSize(r shape.Release) string {
-	if r.Size == 0 {
-		return "unknown"
-	}
-	return terminal.BytesText(r.Size)
-}
-
-// age is how long ago a release was published, in days.
-func age(published *time.Time) string {
-	if published == nil {
-		return "unknown"
-	}
-	return fmt.Sprintf("%d d", max(0, int(time.Since(*published).Hours()/24)))
 }
 
 // sourcesOf gives the sources of a download: links, or the picked one of the releases that words find, and those
