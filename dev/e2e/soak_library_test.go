@@ -343,7 +343,7 @@ func (s *soak) catalogue() map[int64][]string {
 	}
 
 	shown := map[int64][]string{}
-	for at := "/opds/new"; at != ""; {
+	for at := "/opds"; at != ""; {
 		var page struct {
 			Links   links `xml:"link"`
 			Entries []struct {

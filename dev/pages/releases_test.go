@@ -20,11 +20,14 @@ func TestReleasePicked(t *testing.T) {
 		})
 	}
 
+	running.Torznab.Add(torznabsim.Release{
+		Title: title + ", A. Cartwright, read aloud", Audio: true, Size: 1 << 20, Seeders: 3,
+		Torrent: seed(t, torrentsim.TorrentSpec{Name: "harness.mp3", Size: 1 << 20}),
+	})
+
 	b := signedIn(t, libraryReader(t, "Finder").Token)
 	b.addBook(title)
-	b.press(`form[role="search"] button[value="audio"]`)
-	b.shows("Releases of the audiobook")
-	b.shows("Nothing was found")
+	book := evaluate[string](b, `location.pathname`)
 	b.press(`form[role="search"] button[value="text"]`)
 	b.shows("harness-2.epub")
 	if first := evaluate[string](b, `document.querySelector("tbody tr").textContent`); !strings.Contains(first, "harness-2.epub") || !strings.Contains(first, "Saddlers") {
@@ -37,4 +40,14 @@ func TestReleasePicked(t *testing.T) {
 	b.press(`button[name="pick"][value="1"]`)
 	b.shows("History")
 	b.becomes("Completed")
+
+	b.open(book)
+	b.press(`form[role="search"] button[value="audio"]`)
+	b.shows("Releases of the audiobook")
+	b.press(`button[name="pick"][value="0"]`)
+	b.becomes("Completed")
+	b.open(book)
+	b.shows("audio: in the library")
+	b.open(book + "/releases?media_type=text&q=nowhere")
+	b.shows("Nothing was found")
 }

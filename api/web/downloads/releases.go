@@ -27,7 +27,6 @@ type releasesView struct {
 	Items      []shape.Release
 	Failed     []shape.IndexerFailure
 	Sources    string // the releases as JSON, for the form
-	Query      string // of the page, for the form
 }
 
 // showReleases searches for releases of a book, by the words of the form.
@@ -41,9 +40,7 @@ func showReleases(r *site.Request) (site.View, error) {
 		Book: book, Words: cmp.Or(r.Asked("q"), searchWords(book)), MediaType: cmp.Or(r.Asked("media_type"), download.MediaText),
 		MediaTypes: download.MediaTypes,
 	}
-	query := url.Values{"q": {view.Words}, "media_type": {view.MediaType}}
-	view.Query = query.Encode()
-	query.Set("book_id", book.ID)
+	query := url.Values{"q": {view.Words}, "media_type": {view.MediaType}, "book_id": {book.ID}}
 	found, err := site.GetBy[shape.Releases](r, "/v1/releases", query)
 	if refusal, refused := errors.AsType[*client.Refusal](err); refused && refusal.Code == fault.ProviderUnavailable {
 		view.Off, err = true, nil
