@@ -14,6 +14,7 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/sim/torznabsim"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/delivery"
@@ -131,6 +132,12 @@ func (w *played) comesTrue() {
 	w.job = w.becomes(w.job, "sent", func(d download.Download) bool { return d.SentAt != nil })
 	if trouble := w.missent(w.reader, w.alive.SHA256); trouble != "" {
 		w.Error(trouble)
+	}
+	for _, made := range w.deliveriesMade() {
+		w.Logf("the delivery is %s %q, and the chat has %d documents", made.State, made.LastError, len(w.documents(w.chat)))
+		if made.State != lifecycle.DeliveryDelivered && made.LastError != string(fault.OutcomeUnknown) {
+			w.Error("nothing but a killed worker was in its way")
+		}
 	}
 
 	w.wantStory(w.job, "enqueued", "started", "next_source", "completed")
