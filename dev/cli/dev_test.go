@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -64,6 +66,12 @@ func received(t *testing.T, state string) (documents []telegramsim.Document) {
 	return documents
 }
 
+// portNames are the ports of dev, as keep.json has them.
+var portNames = []string{
+	"api", "api_2", "fragment", "metrics", "oidc", "postgres", "qbittorrent", "telegram", "temporal", "toncenter", "torznab",
+	"web_seed", "web_ui", "yandex",
+}
+
 // newState makes a state folder whose first dev takes any free ports, so that parallel tests do not compete for the
 // usual ones.
 func newState(t *testing.T) string {
@@ -77,10 +85,7 @@ func newState(t *testing.T) string {
 func keepPorts(t *testing.T, state string, port int) {
 	t.Helper()
 	ports := map[string]int{}
-	for _, name := range []string{
-		"api", "api_2", "metrics", "temporal", "web_ui", "postgres", "telegram", "yandex", "qbittorrent", "toncenter",
-		"fragment", "oidc", "web_seed",
-	} {
+	for _, name := range portNames {
 		ports[name] = port
 	}
 
@@ -146,10 +151,18 @@ func TestDevOnceTwice(t *testing.T) {
 		}
 	}
 
-	for _, name := range []string{"telegram", "yandex", "qbittorrent", "web_seed", "toncenter", "fragment", "oidc"} {
+	for _, name := range []string{"telegram", "yandex", "qbittorrent", "web_seed", "toncenter", "fragment", "oidc", "torznab"} {
 		if address := keys["stand_ins"].(map[string]any)[name]; address == "" || address == nil {
 			t.Errorf("dev.json does not know %s", name)
 		}
+	}
+
+	var kept struct{ Ports map[string]int }
+	if data, err := os.ReadFile(filepath.Join(state, "keep.json")); err != nil || json.Unmarshal(data, &kept) != nil {
+		t.Errorf("keep.json: %v", err)
+	}
+	if names := slices.Sorted(maps.Keys(kept.Ports)); !slices.Equal(names, portNames) {
+		t.Errorf("keep.json has the ports %v, and the tests ask for %v: parallel tests compete for the difference", names, portNames)
 	}
 
 	if _, _, err := servers.FindQBittorrent(t.Context()); err == nil {
@@ -429,10 +442,10 @@ func TestStandInAlone(t *testing.T) {
 	for name, path := range map[string]string{
 		"telegram": "/_/chats/1", "yandex": "/_/requests", "qbittorrent": "/_/torrents",
 		"toncenter": "/api/v3/masterchainInfo", "fragment": "/stars/buy",
-		"oidc": "/.well-known/openid-configuration",
+		"oidc": "/.well-known/openid-configuration", "torznab": "/1/api?t=caps&apikey=only-for-the-stand-in",
 	} {
 		args := []string{"standin", name, "--addr", "127.0.0.1:0"}
-		if name != "oidc" { // it keeps nothing
+		if name != "oidc" && name != "torznab" { // they keep nothing
 			args = append(args, "--dir", t.TempDir())
 		}
 		standIn := launch(t, args...)
