@@ -1,15 +1,11 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
-	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -44,16 +40,10 @@ func (s *rig) streaming(size, perSecond int) (job delivery.Job, sum string) {
 // record.
 func TestFenced(t *testing.T) {
 	t.Parallel()
-	database := testdb.URL(t)
-	s := newRigOn(t, database, nil)
+	s := newRig(t, nil)
 	s.startWorker()
 	job, sum := s.streaming(6, 4)
-	conn, err := pgx.Connect(t.Context(), database)
-	must(t, err)
-	defer conn.Close(context.Background())
-
-	_, err = conn.Exec(t.Context(), `UPDATE jobs SET claim = claim + 1 WHERE id = $1`, job.ID)
-	must(t, err)
+	s.sql(`UPDATE jobs SET claim = claim + 1 WHERE id = $1`, job.ID)
 	job = s.ended(job)
 	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -22,6 +19,7 @@ import (
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/download"
+	"stagecoach/workflows/reconciler"
 )
 
 // shelve puts a file of a book's text, which a user's download from a link has brought, into the library folder and into
@@ -32,15 +30,10 @@ func (s *rig) shelve(book int64, path, content, link string, owner int64) (sum s
 	must(s, os.MkdirAll(filepath.Dir(file), 0o755))
 	must(s, os.WriteFile(file, []byte(content), 0o644))
 
-	db, err := pgx.Connect(s.Context(), s.ground.DatabaseURL)
-	must(s, err)
-	defer db.Close(context.Background())
-	_, err = db.Exec(s.Context(), `INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id)
+	s.sql(`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id)
 		VALUES ($1, 'text', 'available', '/d', $2, $3) ON CONFLICT DO NOTHING`, book, link, owner)
-	must(s, err)
-	_, err = db.Exec(s.Context(), `INSERT INTO library_files VALUES ($1, 'text', 1, $2, $3)
+	s.sql(`INSERT INTO library_files VALUES ($1, 'text', 1, $2, $3)
 		ON CONFLICT (path) DO UPDATE SET size = $3`, book, path, len(content))
-	must(s, err)
 	digest := sha256.Sum256([]byte(content))
 	return hex.EncodeToString(digest[:])
 }
@@ -124,6 +117,35 @@ func TestSentWhenItIsThere(t *testing.T) {
 			t.Error(trouble)
 		}
 	}
+}
+
+// TestUnsentAfterTermination terminates a workflow whose job has completed and whose delivery cannot be made yet: the
+// reconciler sends the book.
+func TestUnsentAfterTermination(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, newStandInWithFiles(t), map[string]string{"STAGECOACH_LIBRARY_DIR": t.TempDir()})
+	l.downloads.Library = true
+	l.startWorker()
+	reader := l.rig.user(200)
+	l.sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE '53100'; END $$;
+		CREATE TRIGGER refuse BEFORE INSERT ON jobs FOR EACH ROW EXECUTE FUNCTION refuse()`)
+
+	made := l.torrent("terminated.epub", torrentsim.TorrentSpec{NoSeed: true, Size: 1000})
+	job := l.added(l.wishes(reader, made.URL))
+	l.torrents.release(l, made)
+	job = l.over(job)
+	must(t, l.client.TerminateWorkflow(t.Context(), job.WorkflowID(), "", "by an operator"))
+	l.sql(`DROP TRIGGER refuse ON jobs; UPDATE download_jobs SET completed_at_utc = completed_at_utc - interval '1 hour'`)
+	if job = l.now(job); job.SentAt != nil {
+		t.Fatal("it was sent before")
+	}
+
+	must(t, reconciler.Trigger(t.Context(), l.client))
+	l.becomes(job, "sent", func(d download.Download) bool { return d.SentAt != nil })
+	if trouble := l.missent(reader, made.SHA256); trouble != "" {
+		t.Error(trouble)
+	}
+	l.wantDocument(200, made.SHA256)
 }
 
 // missent waits for the end of the only delivery to a user, and says what is wrong with it; empty: nothing is. The chat has

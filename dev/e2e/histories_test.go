@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
@@ -137,17 +136,11 @@ func canceledWhileAway(l *library) {
 
 // stallsOften makes a download stand still and go on again and again, until its workflow has continued as new.
 func stallsOften(l *library) {
-	database, err := pgx.Connect(l.Context(), l.env["DATABASE_URL"])
-	must(l, err)
-	defer database.Close(context.WithoutCancel(l.Context()))
-
 	made := l.unseeded("stalls-often.epub")
 	job := l.downloading(l.ask(l.reader(), made.URL))
 	for range 6 {
 		for _, c := range [][2]string{{"2 days", "stalled"}, {"0", "recovered"}} {
-			change := `UPDATE download_jobs SET progress_at = now() - $1::interval WHERE id = $2`
-			_, err := database.Exec(l.Context(), change, c[0], job.ID)
-			must(l, err)
+			l.sql(`UPDATE download_jobs SET progress_at = now() - $1::interval WHERE id = $2`, c[0], job.ID)
 			l.eventually(c[1], func() bool { story := l.story(job); return story[len(story)-1] == c[1] })
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/dev/race"
@@ -526,4 +527,15 @@ func (b *logBuffer) String() string {
 func (b *logBuffer) tail(n int) string {
 	text := b.String()
 	return text[max(0, len(text)-n):]
+}
+
+// sql runs statements in the service's database that the product does not have, and counts the rows of the last one.
+func (s *rig) sql(statements string, args ...any) (rows int64) {
+	s.Helper()
+	db, err := pgx.Connect(s.Context(), s.ground.DatabaseURL)
+	must(s, err)
+	defer db.Close(context.WithoutCancel(s.Context()))
+	tag, err := db.Exec(s.Context(), statements, args...)
+	must(s, err)
+	return tag.RowsAffected()
 }

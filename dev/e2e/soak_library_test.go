@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/xml"
@@ -19,8 +18,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/sim/torznabsim"
@@ -203,17 +200,6 @@ func (s *soak) killBeforeRecord() {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-}
-
-// sql runs statements in the service's database, and counts the rows of the last one.
-func (s *soak) sql(statements string) (rows int64) {
-	s.Helper()
-	db, err := pgx.Connect(s.Context(), s.postgres.URL)
-	must(s, err)
-	defer db.Close(context.WithoutCancel(s.Context()))
-	tag, err := db.Exec(s.Context(), statements)
-	must(s, err)
-	return tag.RowsAffected()
 }
 
 // calmLibrary waits until all downloads have ended. A person repeats imports that have failed too often.
