@@ -127,7 +127,7 @@ func TestUnsentAfterTermination(t *testing.T) {
 	l.downloads.Library = true
 	l.startWorker()
 	reader := l.rig.user(200)
-	l.sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE '53100'; END $$;
+	l.sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
 		CREATE TRIGGER refuse BEFORE INSERT ON jobs FOR EACH ROW EXECUTE FUNCTION refuse()`)
 
 	made := l.torrent("terminated.epub", torrentsim.TorrentSpec{NoSeed: true, Size: 1000})

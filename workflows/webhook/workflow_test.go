@@ -285,9 +285,6 @@ func TestKeepsItsPlaceInTheQueue(t *testing.T) {
 	r := newRig(t)
 	made := r.hook()
 	r.stopSender()
-	r.jobs(r.owner, 1)
-	r.until(made.ID, "is woken", func(w hooks.Webhook) bool { return !w.Waiting })
-	r.exec(`UPDATE webhooks SET woken_at = now() - interval '1 minute'`)
 
 	count := func() (signals, cancels int) {
 		for _, event := range r.server.History(t, lifecycle.WebhookID(made.ID), "") {
@@ -301,7 +298,15 @@ func TestKeepsItsPlaceInTheQueue(t *testing.T) {
 		return signals, cancels
 	}
 
-	signals, cancels := count()
+	rested, _ := count()
+	r.jobs(r.owner, 1)
+	signals, cancels := rested, 0
+	r.until(made.ID, "is woken and signalled", func(w hooks.Webhook) bool {
+		signals, cancels = count()
+		return !w.Waiting && signals > rested
+	})
+	r.exec(`UPDATE webhooks SET woken_at = now() - interval '1 minute'`)
+
 	const rounds = 5
 	for range rounds {
 		r.must(r.webhooks.RepeatSignals(t.Context()))
