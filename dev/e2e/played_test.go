@@ -45,7 +45,7 @@ func TestNightFromAWishToTheBook(t *testing.T) {
 		"STAGECOACH_LIBRARY_DIR": dir, "STAGECOACH_DOWNLOAD_NEXT_AFTER": "2s",
 	})
 	must(t, l.ground.StartTorznab(torznabsim.Options{Key: "planted-key"}))
-	for _, name := range []string{"STAGECOACH_TORZNAB_URLS", "STAGECOACH_TORZNAB_KEYS"} {
+	for _, name := range []string{"STAGECOACH_TORZNAB_URL", "STAGECOACH_TORZNAB_KEY"} {
 		l.env[name] = l.ground.Settings()[name]
 	}
 	l.startWorker()

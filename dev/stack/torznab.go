@@ -14,8 +14,8 @@ func (g *Ground) StartTorznab(o torznabsim.Options) (err error) {
 		return err
 	}
 	g.configure(map[string]string{
-		"STAGECOACH_TORZNAB_URLS": g.StandIns.Torznab + "/1/api",
-		"STAGECOACH_TORZNAB_KEYS": o.Key,
+		"STAGECOACH_TORZNAB_URL": g.StandIns.Torznab + "/1/api",
+		"STAGECOACH_TORZNAB_KEY": o.Key,
 	})
 	return nil
 }

@@ -16,12 +16,12 @@ type Torznab struct {
 const (
 	mostIndexers   = 20
 	leastIndexKey  = 8 // characters: a shorter text would be taken out of titles
-	torznabURLName = "STAGECOACH_TORZNAB_URLS"
+	torznabURLName = "STAGECOACH_TORZNAB_URL"
 )
 
 func (t Torznab) check() error {
 	if len(t.URLs) != len(t.Keys) {
-		return fmt.Errorf("%s, STAGECOACH_TORZNAB_KEYS: give one key for each address", torznabURLName)
+		return fmt.Errorf("%s, STAGECOACH_TORZNAB_KEY: give one key for each address", torznabURLName)
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func torznabURLs(into *[]string) Setting {
 
 // torznabKeys reads the keys of indexers; none shows in an error.
 func torznabKeys(into *[]string) Setting {
-	s := only(withoutWallet, secret(new(string), "STAGECOACH_TORZNAB_KEYS", "the API key of each address in "+torznabURLName+", with commas, in the same order"))
+	s := only(withoutWallet, secret(new(string), "STAGECOACH_TORZNAB_KEY", "the API key of each address in "+torznabURLName+", with commas, in the same order"))
 	s.set = func(v string) error {
 		*into = strings.FieldsFunc(v, isSeparator)
 		for i, key := range *into {

@@ -12,7 +12,7 @@ func TestIndexers(t *testing.T) {
 	t.Parallel()
 	with := func(urls, keys string) map[string]string {
 		env := good()
-		env["STAGECOACH_TORZNAB_URLS"], env["STAGECOACH_TORZNAB_KEYS"] = urls, keys
+		env["STAGECOACH_TORZNAB_URL"], env["STAGECOACH_TORZNAB_KEY"] = urls, keys
 		env["STAGECOACH_PLAINTEXT_HOSTS"] = "prowlarr"
 		return env
 	}

@@ -13,9 +13,9 @@ func OfIndexer(client *torznab.Client, i torznab.Indexer) Check {
 		program, err := client.Check(ctx, i)
 		switch {
 		case torznab.RefusesKey(err):
-			return failed(err, "correct its key in STAGECOACH_TORZNAB_KEYS, and restart", AboutDownloads)
+			return failed(err, "correct its key in STAGECOACH_TORZNAB_KEY, and restart", AboutDownloads)
 		case err != nil:
-			return failed(err, "see whether its address in STAGECOACH_TORZNAB_URLS is that of its Torznab feed", AboutDownloads)
+			return failed(err, "see whether its address in STAGECOACH_TORZNAB_URL is that of its Torznab feed", AboutDownloads)
 		}
 		return Result{State: StateWorks, Account: "the key is accepted", Detail: cmp.Or(program, "Torznab")}
 	}}
