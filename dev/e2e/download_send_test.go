@@ -125,7 +125,7 @@ func TestUnsentAfterTermination(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, newStandInWithFiles(t), map[string]string{"STAGECOACH_LIBRARY_DIR": t.TempDir()})
 	l.downloads.Library = true
-	l.startWorker()
+	worker := l.startWorker()
 	reader := l.rig.user(200)
 	l.sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
 		CREATE TRIGGER refuse BEFORE INSERT ON jobs FOR EACH ROW EXECUTE FUNCTION refuse()`)
@@ -134,11 +134,10 @@ func TestUnsentAfterTermination(t *testing.T) {
 	job := l.added(l.wishes(reader, made.URL))
 	l.torrents.release(l, made)
 	job = l.over(job)
+	worker.kill() // an attempt that is under way outlives its workflow
 	must(t, l.client.TerminateWorkflow(t.Context(), job.WorkflowID(), "", "by an operator"))
 	l.sql(`DROP TRIGGER refuse ON jobs; UPDATE download_jobs SET completed_at_utc = completed_at_utc - interval '1 hour'`)
-	if job = l.now(job); job.SentAt != nil {
-		t.Fatal("it was sent before")
-	}
+	l.startWorker()
 
 	must(t, reconciler.Trigger(t.Context(), l.client))
 	l.becomes(job, "sent", func(d download.Download) bool { return d.SentAt != nil })
