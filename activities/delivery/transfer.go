@@ -43,8 +43,12 @@ func (a *attempt) transferFile(ctx context.Context) error {
 }
 
 // interruption returns the fault that ended ctx, else err: a stopped transfer fails with the last error of its
-// connection, which is not the reason.
+// connection, which is not the reason. A success, and an outcome that nobody knows, stay what they are: another attempt
+// would send again.
 func interruption(ctx context.Context, err error) error {
+	if err == nil || fault.CodeOf(err) == fault.OutcomeUnknown {
+		return err
+	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause
 	}

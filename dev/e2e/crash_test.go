@@ -57,6 +57,7 @@ func TestFenced(t *testing.T) {
 func TestAfterTheLastByte(t *testing.T) {
 	t.Parallel()
 	for name, interrupt := range map[string]func(*rig, account.User, delivery.Job){
+		"time is up":     func(*rig, account.User, delivery.Job) {},
 		"worker killed":  func(s *rig, _ account.User, _ delivery.Job) { s.worker.kill(); s.startWorker() },
 		"worker stopped": func(s *rig, _ account.User, _ delivery.Job) { s.worker.stop(); s.startWorker() },
 		"cancelled": func(s *rig, user account.User, job delivery.Job) {

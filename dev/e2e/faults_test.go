@@ -90,6 +90,7 @@ func TestNightFaults(t *testing.T) {
 
 			start := time.Now()
 			job := s.ended(s.deliver(user, file))
+			t.Logf("attempt %d; events %v", job.Attempt, s.events(job))
 			s.wantState(job, c.state, string(c.lastError))
 			if job.Attempt != c.attempt {
 				t.Errorf("attempt %d, want %d; events %v", job.Attempt, c.attempt, s.events(job))
