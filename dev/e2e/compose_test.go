@@ -442,9 +442,8 @@ func TestNightCompose(t *testing.T) {
 
 	secrets := []string{"demo_reader", "Noise", d.values["STAGECOACH_TON_KEY"], d.values["STAGECOACH_ADMIN_TOKEN"]}
 	d.wantTrace(d.traces, []string{
-		"deposit", "StartWorkflow:Transaction", "RunWorkflow:Transaction", "RunActivity:QuoteOrder",
-		"fragment searchStarsRecipient",
-		"RunActivity:PayOrder", "toncenter broadcast",
+		"deposit", "StartWorkflow:Transaction", "RunWorkflow:Transaction", "RunActivity:Buy",
+		"fragment searchStarsRecipient", "toncenter broadcast",
 	}, secrets)
 
 	d.wantTrace(d.traces, []string{"POST /v1/tasks/{id}/claim", "HandleUpdate:claim"}, secrets)
