@@ -226,6 +226,12 @@ func (b *browser) accessible(where string) {
 	}
 }
 
+// click presses what an XPath finds, on a page that stays.
+func (b *browser) click(path string) {
+	b.Helper()
+	b.must(chromedp.Do(b.ctx, chromedp.Click(path)))
+}
+
 // fill types into a field.
 func (b *browser) fill(selector, text string) {
 	b.Helper()
