@@ -413,12 +413,12 @@ func TestWorkerAway(t *testing.T) {
 	}
 }
 
-// TestNightManyTransitions passes a task around 500 times under 5,000 comments: its workflow starts anew now and
-// then, and acting on it stays as fast as on a task without a past.
+// TestNightManyTransitions passes a task around 500 times under 5,000 comments, which are events of it too: its workflow
+// starts anew now and then, and acting on it stays as fast as on a task without a past.
 func TestNightManyTransitions(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRigOn(t, testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=1000"), service.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
 	assigned := func(n *task.NewTask) { n.AssigneeID = &ann.ID }
 	long := w.task(assigned)
@@ -455,7 +455,7 @@ func TestNightManyTransitions(t *testing.T) {
 	}
 
 	got := w.reload(long)
-	if got.Version != 501 || got.State != lifecycle.TaskBlocked {
+	if got.Version != 5501 || got.State != lifecycle.TaskBlocked {
 		t.Errorf("%+v", got.Snapshot)
 	}
 	if page, err := w.tasks.Events(ctx, ann, long.ID, 4900, 200); err != nil || len(page) != 200 || page[0].Seq != 4901 {
