@@ -87,6 +87,7 @@ func newSoak(t *testing.T) *soak {
 	s.postgres = testdb.Own(t, servers.PostgresOptions{})
 	s.restoreRig = newRestoreRigOn(t, s.postgres.URL, newStandInWithFiles(t), map[string]string{
 		"STAGECOACH_LIBRARY_DIR": libraryFolder(t), "STAGECOACH_DOWNLOAD_NEXT_AFTER": "2s",
+		"STAGECOACH_TX_DAILY_LIMIT": "0", "STAGECOACH_TX_REVIEW_DAILY": "0", // more orders than a shop has in a day
 	})
 	s.startTorznab()
 	s.startWorker()
