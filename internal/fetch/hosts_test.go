@@ -16,12 +16,13 @@ func TestHosts(t *testing.T) {
 	}
 	want := map[string]bool{
 		"example.org": true, "down.example.org": true, "93.184.216.34": true, "2606:2800:220:1::1": true, "abc.onion": true,
+		"a-z_0-9.org": true, "0.org": true, "9.org": true,
 		"inside.example.org": false, "both.example.org": false, "mapped.example.org": false,
 		"127.0.0.1": false, "10.1.2.3": false, "192.168.1.1": false, "172.16.0.1": false, "169.254.169.254": false, "100.64.0.1": false, "0.0.0.0": false,
 		"::1": false, "fe80::1": false, "fe80::1%eth0": false, "fd00::1": false, "::ffff:10.0.0.1": false, "127.0.0.1.": false,
-		"127.1": false, "0x7f.0.0.1": false, "0x7f000001": false, "2130706433": false, "0177.0.0.1": false,
+		"127.1": false, "0x7f.0.0.1": false, "0x7f000001": false, "2130706433": false, "0177.0.0.1": false, "1.0": false, "1.9": false,
 		"localhost": false, "LOCALHOST": false, "a.localhost": false, "db": false, "printer.local": false, "Temporal.Internal.": false, "nas.lan": false,
-		"": false, ".": false, "a..": false, "１２７.0.0.1": false, "a b.org": false,
+		"": false, ".": false, ".org": false, "a..": false, "１２７.0.0.1": false, "a b.org": false,
 	}
 
 	f := New(Options{})

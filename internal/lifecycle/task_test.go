@@ -281,6 +281,19 @@ func TestTaskInvalidTransitionTellsWhatIsAllowed(t *testing.T) {
 	}
 }
 
+// TestTaskLostLease refuses who names a lease that is not the current one, whatever is asked; who names none is not held to it.
+func TestTaskLostLease(t *testing.T) {
+	t.Parallel()
+	facts := heldTask(TaskInProgress)
+	facts.FencingToken = 7
+	for token, want := range map[int64]fault.Code{0: "", 7: "", 6: fault.LeaseLost, 8: fault.LeaseLost} {
+		ask := TaskAsk{Action: TaskActionStatus, To: TaskDone, Comment: "done", Caller: people["assignee"], FencingToken: token}
+		if _, _, err := DecideTask(facts, ask); fault.CodeOf(err) != want {
+			t.Errorf("%d: %v", token, err)
+		}
+	}
+}
+
 // heldTask is in the assignee's hands, and public.
 func heldTask(state TaskState) TaskFacts {
 	holder := int64(assigneeID)

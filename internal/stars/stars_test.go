@@ -199,6 +199,7 @@ func TestAcceptable(t *testing.T) {
 		{0, 1000, 100, false},
 		{-5, 1000, 100, false},
 		{1, 0, 100, false},
+		{0, 0, 100, false},
 		{math.MaxInt64, math.MaxInt64, 100, false},
 	} {
 		if got := Acceptable(c.price, c.quote, c.slippage); got != c.want {

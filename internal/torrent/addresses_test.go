@@ -29,6 +29,7 @@ func TestWithout(t *testing.T) {
 		"web seeds":        {"d4:info" + plainInfo + "8:url-listl" + bad + good + "ee", "d4:info" + plainInfo + "8:url-listl" + good + "ee"},
 		"http seeds":       {"d9:httpseedsl" + bad + good + "e4:info" + plainInfo + "e", "d9:httpseedsl" + good + "e4:info" + plainInfo + "e"},
 		"a node":           {"d4:info" + plainInfo + "5:nodesll8:10.0.0.1i1eel7:1.2.3.4i1eeee", "d4:info" + plainInfo + "5:nodesll7:1.2.3.4i1eeee"},
+		"a node of two":    {"d4:info" + plainInfo + "5:nodesll8:10.0.0.17:1.2.3.4eee", "d4:info" + plainInfo + "e"},
 		"twice":            {"d8:announce" + good + "8:announce" + bad + "4:info" + plainInfo + "e", "d8:announce" + good + "4:info" + plainInfo + "e"},
 		"no address":       {"d8:announce5:hello4:info" + plainInfo + "e", "d4:info" + plainInfo + "e"},
 		"other keys stay":  {"d8:announce" + bad + "7:comment" + bad + "4:info" + plainInfo + "e", "d7:comment" + bad + "4:info" + plainInfo + "e"},
