@@ -1,19 +1,19 @@
-# Two images. `production`, which is built unless another is named, has the three programs: `docker run IMAGE worker`, `… api`,
-# `… starter status`. `dev` has the stand-ins for the outside systems too: `docker run IMAGE dev standin telegram …`.
+# Two images. `production`, the default, has the three programs: `docker run IMAGE worker`, `… api`,
+# `… starter status`. `dev` also has the simulators of the external systems: `docker run IMAGE dev standin telegram …`.
 
 FROM golang:1.26.8 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-# Static binaries: the final image has no C library to fit them. The tag is explained in dev/stack/programs.go. What is
-# compiled stays on the machine, so that an upgrade compiles what has changed.
+# Static binaries: the final image has no matching C library. The tag is explained in dev/stack/programs.go. The build cache
+# stays on the machine, so that an upgrade only compiles what has changed.
 RUN --mount=type=cache,target=/root/.cache/go-build CGO_ENABLED=0 go build -tags=stdjson -trimpath -buildvcs=false -ldflags='-s -w' -o /out/ ./worker ./api ./starter
 
 FROM build AS build-dev
 RUN --mount=type=cache,target=/root/.cache/go-build CGO_ENABLED=0 go build -tags=stdjson -trimpath -buildvcs=false -ldflags='-s -w' -o /out-dev/ ./dev
 
-# Alpine rather than an empty image: its wget asks for the health, and it brings the certificates.
+# Alpine rather than an empty image: it has wget for health checks, and the certificates.
 FROM alpine:3.22.2 AS machine
 RUN apk upgrade --no-cache \
 	&& apk add --no-cache ca-certificates tzdata \
@@ -27,7 +27,7 @@ ENV STAGECOACH_API_ADDR=0.0.0.0:8080 \
 EXPOSE 8080 9090 9092
 CMD ["worker"]
 
-# The image of a release (.goreleaser.yaml), with the programs that the release has.
+# The release image (.goreleaser.yaml), with the release's programs.
 FROM machine AS release
 ARG TARGETPLATFORM
 COPY $TARGETPLATFORM/ /usr/local/bin/

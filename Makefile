@@ -3,32 +3,32 @@
 GOLANGCI_VERSION := v2.15.0
 WORKFLOWCHECK_VERSION := v0.6.0
 GREMLINS_VERSION := v0.6.0
-# The newest whose modules the Go module proxy has; v2.18 needs Go 1.27 too.
+# The newest version whose modules are on the Go module proxy; v2.18 also needs Go 1.27.
 GORELEASER_VERSION := v2.16.0
 SYFT_VERSION := v1.57.0
 
-# Each version has its own folder, so that a new version is fetched.
+# One folder per version, so that a new version is fetched.
 GOLANGCI := bin/tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
-# Debian's package is unpacked only: installed, it would start a daemon.
+# Debian's package is only unpacked: installing it would start a daemon.
 PROMETHEUS := bin/tools/prometheus
 WORKFLOWCHECK := bin/tools/workflowcheck-$(WORKFLOWCHECK_VERSION)/workflowcheck
-# Rules of accessibility, which a browser runs in the open pages.
+# Accessibility rules, which a browser runs on the open pages.
 AXE_VERSION := 4.14.1
 AXE_SHA256 := e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
 AXE := bin/tools/axe-$(AXE_VERSION)
 GREMLINS := bin/tools/gremlins-$(GREMLINS_VERSION)/gremlins
 GORELEASER := bin/tools/goreleaser-$(GORELEASER_VERSION)/goreleaser
 SYFT := bin/tools/syft-$(SYFT_VERSION)/syft
-# Node.js, and what package-lock.json names: another client of the Model Context Protocol, and the protocol's own suite.
+# Node.js, and the packages in package-lock.json: another MCP client, and the protocol's conformance suite.
 NODE_VERSION := 22.23.3
 NODE_SHA256 := 00b5c43d88958dbbf45339c4d5e9a76289c7e25876fd08270b379e485e151fc5
 NPM_VERSION := 10.9.9
 NPM_SHA256 := c80bd097147cce32e31010b791bab8c71a26a5e10668210ec9d2e7f4c7cea2a1
 MCP := bin/tools/mcp-$(shell sha256sum dev/mcp/node/package-lock.json 2>/dev/null | cut -c1-12)
 
-# -p 2: the tests of several packages run servers of their own, and with more than two packages at a time they slow each
-# other down. -parallel 4: within a package tests mostly wait, so more of them run than there are processors.
-# -ldflags=-w: linking without debugging information takes half the time.
+# -p 2: several packages' tests run their own servers, and more than two packages at a time slow each other down.
+# -parallel 4: tests of a package mostly wait, so more of them run than there are processors. -ldflags=-w: linking without
+# debugging information takes half the time.
 TEST_FLAGS ?= -p 2 -parallel 4 -timeout 15m -ldflags=-w
 SOAK ?= 15m
 
@@ -36,7 +36,7 @@ SOAK ?= 15m
 .PHONY: help dev build test test-short test-deps night night-faults night-cluster night-versions night-pages night-chaos night-soak night-abuse night-compose night-release chaos odd mutants lint release-check release-snapshot digests fmt bench bench-scale screenshots soak soak-payments soak-abuse docs histories clean
 
 help: ## List these commands.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 dev: ## Run everything on this machine and demonstrate each workload, until Ctrl-C.
 	go run ./dev
@@ -44,10 +44,10 @@ dev: ## Run everything on this machine and demonstrate each workload, until Ctrl
 build: ## Build worker, api, starter and stagecoach (worker and api in one process) into bin/.
 	go build -tags=stdjson -o bin/ ./worker ./api ./starter ./starter/stagecoach
 
-# RACE=-race is what CI runs: the rooms whose goroutines share memory with the race detector, and what would take too long
-# with it without. -vet=off: `make lint` vets.
+# CI runs this with RACE=-race: packages whose goroutines share memory run with the race detector, and those that would take
+# too long with it run without. -vet=off: `make lint` vets.
 SHARED := ./workflows/... ./activities/... ./api/... ./internal/... ./starter/... ./worker/...
-test: test-deps ## Run the tests, with one end-to-end test for each workload (some minutes); RACE=-race: with the race detector.
+test: test-deps ## Run the tests, including one end-to-end test per workload (a few minutes); RACE=-race: with the race detector.
 ifdef RACE
 	@go test $(RACE) -vet=off $(TEST_FLAGS) $(SHARED)
 	@go test -vet=off $(TEST_FLAGS) ./dev/...
@@ -59,74 +59,74 @@ endif
 test-short: ## Run the tests without the end-to-end tests (about a minute).
 	@go test -short $(TEST_FLAGS) ./...
 
-# Each part of the night takes some twenty minutes at most. A test that takes long has a name with the prefix of its part.
+# Each part of the night takes at most some twenty minutes. A long test's name begins with the prefix of its part.
 NIGHT := STAGECOACH_NIGHT=1 go test -race -count=1 $(TEST_FLAGS) -timeout 30m
-night: night-faults night-cluster night-versions night-pages night-chaos night-soak night-abuse night-compose night-release ## Run all tests that take long, part by part (some two hours).
+night: night-faults night-cluster night-versions night-pages night-chaos night-soak night-abuse night-compose night-release ## Run all long tests, part by part (about two hours).
 
 night-%: RACE := -race
 
 night-faults: test-deps ## Run the long tests of faults under load.
 	$(NIGHT) -run '^TestNight' ./dev/e2e ./workflows/... ./internal/store/backup
 
-night-cluster: test-deps ## Run the tests of a cluster of Temporal.
+night-cluster: test-deps ## Run the tests with a Temporal cluster.
 	$(NIGHT) -run '^TestCluster' ./dev/...
 
-night-versions: test-deps ## Run the tests of several versions beside each other.
+night-versions: test-deps ## Run the tests of mixed versions.
 	$(NIGHT) -run '^TestVersions' ./dev/e2e
 
-night-pages: test-deps ## Test the pages in both languages, light and dark, on four widths.
+night-pages: test-deps ## Test the pages in both languages, light and dark, at four widths.
 	STAGECOACH_LOOKS=all $(NIGHT) ./dev/pages
 
 night-chaos: CHAOS := 3000
-night-chaos: chaos mutants ## Run random histories, and change the code: a test must notice.
+night-chaos: chaos mutants ## Run random histories and mutation tests.
 
 night-soak: SOAK := 8m
-night-soak: soak soak-payments ## Run everything for some minutes while servers are killed and fail.
+night-soak: soak soak-payments ## Run everything for a few minutes while servers are killed and fail.
 
 night-abuse: SOAK := 8m
-night-abuse: soak-abuse odd ## Send random requests, and abuse the service for some minutes.
+night-abuse: soak-abuse odd ## Send random requests, and abuse the service for a few minutes.
 
-# Builds images that stand in for those of other makers, where there are none yet, and the images of the Dockerfile.
+# Builds replacements for third-party images that are missing, and the images of the Dockerfile.
 night-compose: ## Run docker-compose.yml with a container engine, which is installed and started if needed (root on Debian).
 	dev/containers/engine.sh sh -ec 'dev/containers/images.sh && STAGECOACH_NIGHT=1 go test -count=1 -timeout 40m -v -run "^TestContainers" ./dev/containers'
 
-# The image for the package's test is built by the Dockerfile of the stand-ins, like the others.
-night-release: release-snapshot ## Make all files of a release, and install, upgrade and remove the package on a Debian with systemd (root on Debian).
+# The image for the package's test is built by the replacement images' Dockerfile, like the others.
+night-release: release-snapshot ## Build all release files, and install, upgrade and remove the package on a Debian with systemd (root on Debian).
 	dev/containers/engine.sh sh -ec 'dev/containers/images.sh && STAGECOACH_NIGHT=1 go test -count=1 -timeout 40m -v -run "^TestDebian" ./dev/containers'
 
-# The version of the code, with what makes it older than the release.
+# The version in the code, with a suffix that sorts before the release.
 SNAPSHOT ?= $(shell sed -n 's/.*Version = "\(.*\)"/\1/p' internal/app/version.go)-snapshot
 RELEASE := SNAPSHOT=$(SNAPSHOT) PATH="$(abspath $(dir $(SYFT))):$$PATH" $(GORELEASER)
 
-release-check: $(GORELEASER) ## Check the description of a release, .goreleaser.yaml.
+release-check: $(GORELEASER) ## Check the release configuration, .goreleaser.yaml.
 	$(GORELEASER) check
 
-# Images need an engine with buildx, which emulates or has the other architecture.
-release-snapshot: $(GORELEASER) $(SYFT) ## Make the files of a release in bin/release, without a tag and without uploading (SNAPSHOT=0.0.1: their version).
+# Images need an engine with buildx that has, or emulates, the other architecture.
+release-snapshot: $(GORELEASER) $(SYFT) ## Build the release files in bin/release, without a tag or an upload (SNAPSHOT=0.0.1: their version).
 	$(RELEASE) release --snapshot --clean$(shell docker buildx version >/dev/null 2>&1 || echo ' --skip=docker')
 
-# `make test` runs 300 of them, always the same.
+# `make test` runs a fixed set of 300.
 CHAOS ?= 10000
 CHAOS_SEED ?= $(shell date +%s)
 
-chaos: ## Run 10,000 new random histories of transactions (some 15 minutes); CHAOS= and CHAOS_SEED= give number and seed.
+chaos: ## Run 10,000 new random transaction histories (about 15 minutes); CHAOS= and CHAOS_SEED= set number and seed.
 	STAGECOACH_CHAOS=$(CHAOS) STAGECOACH_CHAOS_SEED=$(CHAOS_SEED) go test -count=1 -timeout 3h -v -run 'TestChaos$$' ./workflows/transaction
 
-# `make test` sends 5,000 of them, always the same.
+# `make test` sends a fixed set of 5,000.
 ODD ?= 200000
 ODD_SEED ?= $(shell date +%s)
 
-odd: ## Send 200,000 new odd requests to all operations of the API (some ten minutes); ODD= and ODD_SEED= give number and seed.
+odd: ## Fuzz all operations of the API with 200,000 new odd requests (about ten minutes); ODD= and ODD_SEED= set number and seed.
 	STAGECOACH_ODD_REQUESTS=$(ODD) STAGECOACH_ODD_SEED=$(ODD_SEED) go test -count=1 -timeout 3h -v -run 'TestOddRequests$$' ./api/rest
 
-# The packages whose tests must notice every change; PACKAGES=internal/money runs one of them only.
+# The packages whose tests must kill every mutant; PACKAGES=internal/money runs only one of them.
 PACKAGES ?= internal/codec internal/fetch internal/lifecycle internal/money internal/stars internal/ton internal/torrent
 
-# gremlins changes copies of the whole module, so it gets a module of what is needed only: internal imports no other room.
-# An efficacy of 99.99 or less is an error, so one change that no test notices is. That limit is in a file, as gremlins does
-# not heed its flag. A loop that never ends after a change runs out of time, which is no error; the coefficient is high, so
-# that a busy machine does not look like that.
-mutants: $(GREMLINS) ## Change each operator of the tables of states, money, orders, links and addresses: a test must fail (some ten minutes).
+# gremlins mutates copies of the whole module, so it gets a smaller one: internal imports nothing outside itself. An efficacy
+# of 99.99 or less is an error, so a single surviving mutant is. The threshold is in a file, because gremlins ignores its
+# flag. An endless loop caused by a mutation times out, which is not an error; the coefficient is high, so that a busy
+# machine does not look like that.
+mutants: $(GREMLINS) ## Mutate each operator of the code for states, money, orders, links and addresses: a test must fail (about ten minutes).
 	@copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && cp -r go.mod go.sum internal "$$copy" && cd "$$copy" && \
 	echo '{"unleash": {"threshold": {"efficacy": 99.99}}}' > .gremlins.yaml && \
 	for package in $(PACKAGES) ; do \
@@ -137,8 +137,8 @@ mutants: $(GREMLINS) ## Change each operator of the tables of states, money, ord
 # The race detector needs a C compiler, and a test of the API's page needs a browser. The tests fetch PostgreSQL themselves
 # where it cannot be installed, and without a browser or qBittorrent some tests are skipped: only the race detector's C
 # compiler is required.
-# The Temporal server is fetched or built at the same time: while a C compiler may be half installed, without it.
-test-deps: ## Install or build what the tests need: a C compiler, PostgreSQL, a browser, qBittorrent, curl, wget, Prometheus, Node.js, the Temporal server.
+# The Temporal server is fetched or built in parallel, without cgo: the C compiler may be half installed at that time.
+test-deps: ## Install or build the tests' dependencies: a C compiler, PostgreSQL, a browser, qBittorrent, curl, wget, Prometheus, Node.js, the Temporal server.
 	@$(if $(RACE),CGO_ENABLED=0 )go run ./dev/servers/prepare & prepare=$$! ; \
 	need= ; want= ; \
 	[ -z "$(RACE)" ] || command -v cc >/dev/null || need="gcc libc6-dev" ; \
@@ -181,7 +181,7 @@ lint: $(GOLANGCI) $(WORKFLOWCHECK) ## Run the linters, and check that workflows 
 	$(GOLANGCI) run ./...
 	$(WORKFLOWCHECK) ./workflows/...
 
-digests: ## Write today's digest of each image into docker-compose.yml and Dockerfile (needs Docker, and the images' registries).
+digests: ## Pin the current digest of each image in docker-compose.yml and Dockerfile (needs Docker and the images' registries).
 	@set -e ; \
 	tags=$$(sed -nE 's#^( *image:( &[a-z-]+)?|FROM) ([^ :@]+:[^ @]+)(@.*| .*)?$$#\3#p' docker-compose.yml Dockerfile | grep -v '^stagecoach' | sort -u) ; \
 	for tag in $$tags ; do \
@@ -193,38 +193,38 @@ digests: ## Write today's digest of each image into docker-compose.yml and Docke
 fmt: $(GOLANGCI) ## Format all Go files.
 	$(GOLANGCI) fmt ./...
 
-bench: ## Measure this machine, each figure beside a baseline (some six minutes).
+bench: ## Benchmark this machine, with a baseline for each figure (about six minutes).
 	go run ./dev/bench
 
 SCALE ?= 10000000
 
-bench-scale: ## Measure status and lists over ten million events (SCALE=1000000: another number; a million takes 1 GB of disk).
+bench-scale: ## Benchmark status and lists with ten million events (SCALE=1000000: another number; a million takes 1 GB of disk).
 	STAGECOACH_SCALE=$(SCALE) go run ./dev/bench scale
 
-# Those of bin/screenshots that README and docs show.
+# The ones in bin/screenshots that README and docs show.
 PICTURES := user-home.png user-tasks-one.png admin-transactions-one.png phone-downloads-one.png
 
-screenshots: test-deps ## Write a picture of each page into bin/screenshots, and the few that the documents show into docs/pictures.
+screenshots: test-deps ## Write a screenshot of each page to bin/screenshots, and those that the documents show to docs/pictures.
 	STAGECOACH_SCREENSHOTS=$(CURDIR)/bin/screenshots go test ./dev/pages -run 'TestScreenshots$$' -count=1
 	@mkdir -p docs/pictures && cp $(PICTURES:%=bin/screenshots/%) docs/pictures/
 
-soak: ## Run all workloads for 15 minutes (SOAK=1m: another time) while servers are killed and fail; compare all at the end.
+soak: ## Run all workloads for 15 minutes (SOAK=1m: another duration) while servers are killed and fail; compare everything at the end.
 	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoak$$' ./dev/e2e
 
-soak-payments: ## Sell and refund for 15 minutes (SOAK=1m: another time) while the processes that hold the wallet are killed.
+soak-payments: ## Sell and refund for 15 minutes (SOAK=1m: another duration) while the processes that hold the wallet are killed.
 	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoakPayments$$' ./dev/e2e
 
-soak-abuse: ## The same, with a user who abuses the service every other minute instead of faults (SOAK=1m: another time).
+soak-abuse: ## The same, with a user who abuses the service every other minute instead of faults (SOAK=1m: another duration).
 	STAGECOACH_SOAK=$(SOAK) go test -count=1 -v -timeout 6h -run '^TestSoakAbuse$$' ./dev/e2e
 
-docs: ## Generate the tables of README.md and docs/, and the lists of settings, from the code.
+docs: ## Generate the diagrams and tables in docs/, and the lists of settings, from the code.
 	go run ./dev/docs
 
 histories: ## Record new workflow histories for the replay tests: make histories VERSION=v2
 	@test -n "$(VERSION)" || { echo "VERSION is missing: make histories VERSION=v2" ; exit 1 ; }
 	STAGECOACH_RECORD=$(VERSION) go test -p 1 ./dev/e2e ./workflows/... -count=1 -run 'TestRecord.*Histor'
 
-clean: ## Remove bin/; the state of go run ./dev in .stagecoach/ stays.
+clean: ## Remove bin/; keeps the state of go run ./dev in .stagecoach/.
 	rm -rf bin
 
 $(GOLANGCI):

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs one entity of each workload against the stand-ins, as a user and an administrator do by hand.
+# Runs one entity of each workload against the simulators, with a user's and an administrator's commands.
 # Needs: starter, wget; STAGECOACH_API_URL, TELEGRAM, TONCENTER (addresses), STANDINS (their folder), the administrator's token.
 set -eu
 
@@ -41,4 +41,4 @@ for _ in $(seq 60); do
 done
 admin tx show "$deposit"
 [ "$status" = processed ]
-echo '== all four have ended as they should'
+echo '== all four ended as expected'

@@ -1,4 +1,4 @@
-// Command dev runs Stagecoach, its servers and the stand-ins on this machine.
+// Command dev runs Stagecoach, its servers and the simulators on this machine.
 package main
 
 import (

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestAllGoOnByName fails for a workflow that continues as a function: it would go on as the last one registered with a
-// function of that name.
+// TestAllGoOnByName fails for a workflow that continues as a function: it would continue as the last one registered
+// with a function of that name.
 func TestAllGoOnByName(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*/*.go")

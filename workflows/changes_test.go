@@ -18,7 +18,7 @@ const upgrades = "../docs/decisions/0009-upgrades-encryption-and-stops.md"
 
 var listedChange = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")
 
-// TestChangesAreListed compares the changes that the workflows ask GetVersion for with the table of decision 9.
+// TestChangesAreListed compares the changes requested from GetVersion by the workflows with the table of decision 9.
 func TestChangesAreListed(t *testing.T) {
 	t.Parallel()
 	var inCode []string
@@ -50,7 +50,7 @@ func TestChangesAreListed(t *testing.T) {
 	}
 }
 
-// TestChangesAreFound reads a file that asks for two changes: the comparison sees those that come.
+// TestChangesAreFound reads a file with two changes: the comparison will see future ones.
 func TestChangesAreFound(t *testing.T) {
 	t.Parallel()
 	const source = `package p
@@ -72,8 +72,8 @@ func run(ctx workflow.Context, n int) {
 	}
 }
 
-// changesIn gives the ids of changes that a file asks GetVersion for. An id is a text, a constant or variable of the
-// file with one, or the format of one whose numbers differ: they stand as N.
+// changesIn returns the ids of changes that a file requests from GetVersion. An id is a text, a constant or variable of
+// the file with one, or the format of one whose numbers vary: they appear as N.
 func changesIn(t *testing.T, file string) (changes []string) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
@@ -81,7 +81,7 @@ func changesIn(t *testing.T, file string) (changes []string) {
 		t.Fatal(err)
 	}
 
-	texts := map[string]string{} // by the name of what they were last given to
+	texts := map[string]string{} // by the name of the variable last assigned
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.ValueSpec); ok {
 			for i, name := range spec.Names {
@@ -119,7 +119,7 @@ func changesIn(t *testing.T, file string) (changes []string) {
 	return changes
 }
 
-// textOf gives the text of an expression; "" when it has none.
+// textOf returns an expression's text; "" if it has none.
 func textOf(expression ast.Expr, texts map[string]string) string {
 	switch e := expression.(type) {
 	case *ast.BasicLit:

@@ -31,13 +31,13 @@ import (
 	"stagecoach/workflows/transaction"
 )
 
-// wanted is what the saved histories of each type must reach between them: every state in which an entity ends, and
-// what it lists besides. "again" is a run that continues as a new one.
+// wanted is what the saved histories of each type must together reach: every terminal state of an entity, and the
+// additional ones listed here. "again" is a run that continues as new.
 var wanted = map[string][]string{
 	lifecycle.TaskType:         {"again"},
 	lifecycle.DownloadType:     {"again"},
 	lifecycle.DownloadSyncType: {"again"},
-	lifecycle.TransactionType:  {"failed", "again"}, // an operator may cancel one that has failed
+	lifecycle.TransactionType:  {"failed", "again"}, // an operator may cancel a failed one
 	lifecycle.TonMonitorType:   {"again"},
 	reconciler.WorkflowType:    {""}, // it shows no state
 	reconciler.ComparisonType:  {""}, // it shows no state
@@ -68,14 +68,14 @@ var others = map[string]Settings{
 	},
 }
 
-// registered notes what is registered.
+// registered records what is registered.
 type registered map[string]bool
 
 func (t registered) RegisterWorkflowWithOptions(_ any, o workflow.RegisterOptions) { t[o.Name] = true }
 
-// TestEverySavedHistory replays each history that was ever saved, whatever its version, as a worker would, and fails
-// when a workflow has none that reaches one of its ends. A file that lies anywhere else than in a workload's testdata,
-// or that is no history, fails it too.
+// TestEverySavedHistory replays each history ever saved, of any version, as a worker would, and fails if a workflow has
+// none that reaches one of its ends. It also fails for a file outside a workload's testdata, or one that is not a
+// history.
 func TestEverySavedHistory(t *testing.T) {
 	t.Parallel()
 	saved := regexp.MustCompile(`^[a-z]+/testdata/v\d+-[a-z0-9-]+\.json$`)
@@ -141,7 +141,7 @@ func read(path string) (*historypb.History, error) {
 	return client.HistoryFromJSON(file, client.HistoryJSONOptions{})
 }
 
-// endOf gives a history's type, and the last state that it showed to operators; "again" when it continued as new.
+// endOf returns a history's type, and the last state that it showed to operators; "again" if it continued as new.
 func endOf(history *historypb.History) (name, end string) {
 	for _, event := range history.Events {
 		if started := event.GetWorkflowExecutionStartedEventAttributes(); started != nil {
@@ -159,7 +159,7 @@ func endOf(history *historypb.History) (name, end string) {
 	return name, end
 }
 
-// newReplayer makes a replayer that takes no busy machine for a deadlock.
+// newReplayer makes a replayer that does not mistake a busy machine for a deadlock.
 func newReplayer(t *testing.T) worker.WorkflowReplayer {
 	t.Helper()
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DisableDeadlockDetection: true})

@@ -28,7 +28,7 @@ import (
 	"stagecoach/workflows/retention"
 )
 
-// titled is one workflow, with the input that its second run gets.
+// titled is one workflow, with the input of its second run.
 type titled struct {
 	id    string
 	input []any
@@ -47,7 +47,7 @@ var titles = map[string]titled{
 	lifecycle.DownloadSyncType: {lifecycle.DownloadSyncID, nil, "Watches over all downloads"},
 	lifecycle.TransactionType:  {"transaction/" + hash, []any{hash}, "Transaction 9f2c9f2c"},
 	lifecycle.TonMonitorType:   {"ton-monitor/0:ab", []any{"0:ab"}, "Watches the wallet on the chain"},
-	reconciler.WorkflowType:    {reconciler.ScheduleID, nil, "Keeps the record and Temporal agreeing"},
+	reconciler.WorkflowType:    {reconciler.ScheduleID, []any{time.Hour}, "Keeps the record and Temporal agreeing"},
 	reconciler.ComparisonType:  {reconciler.ComparisonSchedule, nil, "Compares all live rows with all running workflows"},
 	reconciler.MediaType:       {reconciler.MediaSchedule, nil, "Checks whether the files of all media are there"},
 	lifecycle.WebhookType:      {"webhook/7", []any{7}, "Webhook 7"},
@@ -74,7 +74,7 @@ func TestTitlesSurviveContinueAsNew(t *testing.T) {
 	}
 }
 
-// detailsWhileWaiting runs a workflow whose activities take an hour, and gives its current details after a minute.
+// detailsWhileWaiting runs a workflow whose activities take an hour, and returns its current details after a minute.
 func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	t.Helper()
 	env := testtemporal.Environment()
@@ -97,12 +97,9 @@ func detailsWhileWaiting(t *testing.T, name string, w titled) (details string) {
 	began := time.Now()
 	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
 		Return(task.Snapshot{State: lifecycle.TaskNew, Version: 1}, nil).Maybe()
-	env.OnActivity("LockTransaction", mock.Anything, mock.Anything).
+	env.OnActivity("OpenTransaction", mock.Anything, mock.Anything).
 		Return(
-			transactionactivities.Snapshot{Snapshot: transaction.Snapshot{
-				State: lifecycle.TransactionFailed, ErrorClass: lifecycle.Retryable, Since: &began,
-			}},
-			nil,
+			transaction.Snapshot{State: lifecycle.TransactionFailed, ErrorClass: lifecycle.Retryable, Since: &began}, nil,
 		).Maybe()
 
 	env.OnActivity("Deliver", mock.Anything, mock.Anything).After(time.Hour).Return(deliveryactivities.Receipt{}, nil).Maybe()

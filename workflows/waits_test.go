@@ -24,14 +24,14 @@ import (
 	"stagecoach/workflows/retention"
 )
 
-// wait is a workflow that waits, and the signal that comes to it every five minutes.
+// wait is a waiting workflow, and the signal that it receives every five minutes.
 type wait struct {
 	input  []any
 	signal string
 	with   any
 }
 
-// waits has one entry for every workflow that may wait for long; each step of a transaction has its own test,
+// waits has one entry for every workflow that may wait for a long time; each step of a transaction has its own test,
 // TestEveryStepIsBounded.
 var waits = map[string]map[string]wait{
 	lifecycle.TaskType: {"for an agent": {[]any{7, nil}, lifecycle.TaskRefreshSignal, nil}},
@@ -46,19 +46,19 @@ var waits = map[string]map[string]wait{
 	lifecycle.WebhookType:     {"for an event": {[]any{7}, lifecycle.WebhookWake, nil}},
 }
 
-// brief are the workflows that receive no signals while they wait, or end soon: what bounds each history.
+// brief are the workflows that receive no signals while they wait, or end soon, with what bounds each history.
 var brief = map[string]string{
 	lifecycle.DeliveryType:     "its tries are counted and each has a deadline; a try shows three stages at most",
 	lifecycle.DownloadSyncType: "one activity of an hour, whose tries add no events; it reads no signals",
 	lifecycle.TonMonitorType:   "one activity of an hour, whose tries add no events; it reads no signals",
-	reconciler.WorkflowType:    "one activity, whose tries add no events; it reads no signals",
+	reconciler.WorkflowType:    "an hour of activities, whose tries add no events; it reads no signals",
 	reconciler.ComparisonType:  "one activity a workload, whose tries add no events; it reads no signals",
 	reconciler.MediaType:       "one activity, whose tries add no events; it reads no signals",
 	retention.WorkflowType:     "one activity, whose tries add no events; it reads no signals",
 }
 
-// TestEveryWaitIsBounded sends each workflow that waits what may come there in a day: once its history is long it
-// continues as new, with all that the next run needs.
+// TestEveryWaitIsBounded sends each waiting workflow what may arrive in a day: once its history is long it continues as
+// new, with everything that the next run needs.
 func TestEveryWaitIsBounded(t *testing.T) {
 	t.Parallel()
 	known := registered{}
@@ -78,7 +78,7 @@ func TestEveryWaitIsBounded(t *testing.T) {
 					t.Fatal("it does not continue as new")
 				}
 				if name == lifecycle.WebhookType {
-					return // an endpoint's place is in the record
+					return // an endpoint's position is in the record
 				}
 
 				var first any
@@ -109,13 +109,10 @@ func dayOf(t *testing.T, name string, w wait) (again *workflow.ContinueAsNewErro
 	env.OnActivity("LoadTask", mock.Anything, mock.Anything).
 		Return(task.Snapshot{State: lifecycle.TaskNew, Version: 1}, nil).Maybe()
 
-	for _, read := range []string{"LockTransaction", "LookAtTransaction"} {
+	for _, read := range []string{"OpenTransaction", "LookAtTransaction"} {
 		env.OnActivity(read, mock.Anything, mock.Anything).
 			Return(
-				transactionactivities.Snapshot{Snapshot: transaction.Snapshot{
-					State: lifecycle.TransactionFailed, ErrorClass: lifecycle.UnknownError, Since: &began,
-				}},
-				nil,
+				transaction.Snapshot{State: lifecycle.TransactionFailed, ErrorClass: lifecycle.UnknownError, Since: &began}, nil,
 			).Maybe()
 	}
 

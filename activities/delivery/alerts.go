@@ -7,15 +7,16 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// tokenAlerts are the failures that only an administrator can repair.
-var tokenAlerts = map[fault.Code]string{
+// alerts are the failures that only an administrator can fix.
+var alerts = map[fault.Code]string{
 	fault.YandexUnauthorized:   notice.AlertStorageToken,
 	fault.TelegramUnauthorized: notice.AlertTelegramToken,
+	fault.TelegramFolder:       notice.AlertTelegramFolder,
 }
 
-// raiseAlert alerts the administrators to a failure that they have to repair.
+// raiseAlert alerts the administrators to a failure that only they can fix.
 func (a *Activities) raiseAlert(ctx context.Context, code fault.Code) {
-	kind, ok := tokenAlerts[code]
+	kind, ok := alerts[code]
 	if !ok {
 		return
 	}
@@ -25,12 +26,16 @@ func (a *Activities) raiseAlert(ctx context.Context, code fault.Code) {
 	}
 }
 
-// resolveAlerts closes open alerts after a successful attempt: both tokens work again.
+// resolveAlerts closes open alerts after a successful attempt: both tokens work again. The folder's alert is closed
+// only if a file was read from it, or if it is no longer used.
 func (a *Activities) resolveAlerts(ctx context.Context) {
 	if a.healthy.Swap(true) {
 		return
 	}
-	for _, kind := range tokenAlerts {
+	for code, kind := range alerts {
+		if code == fault.TelegramFolder && a.folderUnread.Load() {
+			continue
+		}
 		if err := a.Alerts.ResolveAlert(ctx, kind); err != nil {
 			a.healthy.Store(false)
 		}

@@ -10,17 +10,17 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/deliveries"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
 )
 
-// attempt is one try to deliver one job: the state that the activity, the pipe and the heartbeat share.
+// attempt is one attempt to deliver one job: the state shared by the activity, the pipe and the heartbeat.
 type attempt struct {
 	*Activities
 	jobID  int64
-	failed int                // tries that have failed before this one
-	sent   *delivery.SentFile // what Telegram had at the claim; nil: not known, or used
+	failed int                // failed attempts before this one
+	sent   *delivery.SentFile // what Telegram had at the claim; nil: unknown, or used
 
 	mu         sync.Mutex
 	record     delivery.Job // as last written by this attempt
@@ -30,24 +30,23 @@ type attempt struct {
 	stop       context.CancelCauseFunc
 
 	notifying sync.Mutex              // held while the workflow is notified, so that its signals keep their order
-	notified  lifecycle.DeliveryState // the state that the workflow shows, as far as this attempt knows
+	notified  lifecycle.DeliveryState // the state shown by the workflow, as far as this attempt knows
 
 	gate       sync.Mutex // held while the last bytes are sent, and by a cancel at that moment
-	unanswered bool       // the last bytes are sent and no answer has come yet
+	unanswered bool       // the last bytes are sent but not yet answered
 }
 
 const (
 	heartbeatEvery = time.Second
 	recordEvery    = 2 * time.Second  // progress for people
 	writeTimeout   = 10 * time.Second // of one transaction
-	lastingState   = time.Second      // a state this old is worth an event in the workflow's history
+	lastingState   = time.Second      // the minimum age of a state to be worth an event in the workflow's history
+
+	handOverTimeout = 3 * time.Second // for an interrupted attempt's writes: it must end in time to report them
 )
 
-// errLeaseLost means that another attempt has taken the job over.
+// errLeaseLost means that another attempt has taken over the job.
 var errLeaseLost = errors.New("the job was given to another worker")
-
-// errWorkerStops means that the worker stops, and that this attempt would not end in time.
-var errWorkerStops = errors.New("the worker stops")
 
 func (a *attempt) job() delivery.Job {
 	a.mu.Lock()
@@ -64,7 +63,7 @@ func (a *attempt) enter(job delivery.Job) {
 	a.record = job
 }
 
-// write makes a change of the job's row. It waits while PostgreSQL is away, which is not a failure of the delivery.
+// write changes the job's row. It waits while PostgreSQL is unavailable, which is not a failure of the delivery.
 func (a *attempt) write(ctx context.Context, change func(context.Context) error) error {
 	return core.RetryWhileUnavailable(ctx, func() error {
 		// After a cancel it must be known whether this was written.
@@ -75,72 +74,42 @@ func (a *attempt) write(ctx context.Context, change func(context.Context) error)
 }
 
 // step edits the job's row as the holder of the current claim. A lost claim ends the attempt.
-func (a *attempt) step(ctx context.Context, edit func(service.DeliverySteps) error) error {
-	return a.write(ctx, func(ctx context.Context) error { return a.stepLocked(ctx, edit) })
-}
-
-// stepKnown is step in one round trip to PostgreSQL, for edits that do not reckon with the row's Now. The row is locked
-// and read only when it is not as this attempt has written it.
-func (a *attempt) stepKnown(ctx context.Context, edit func(service.DeliverySteps) error) error {
+func (a *attempt) step(ctx context.Context, edit func(deliveries.Steps) error) error {
 	return a.write(ctx, func(ctx context.Context) error {
-		known := a.job()
-		job, err := a.Store.Advance(ctx, known, holding(known.Claim, edit))
-		if err != nil {
-			return err
+		claim := a.job().Claim
+		job, err := a.Store.Change(ctx, a.jobID, func(walk *delivery.JobWalk) error {
+			if walk.Row.Claim != claim || walk.Terminal() {
+				return errLeaseLost
+			}
+			walk.Row.HeartbeatAt = &walk.Row.Now
+			return edit(deliveries.Steps{JobWalk: walk})
+		})
+		if err == nil {
+			a.enter(job)
 		}
-		if job == nil {
-			return a.stepLocked(ctx, edit)
-		}
-
-		a.enter(*job)
-		return nil
+		return err
 	})
 }
 
-func (a *attempt) stepLocked(ctx context.Context, edit func(service.DeliverySteps) error) error {
-	return a.changeLocked(ctx, holding(a.job().Claim, edit))
-}
-
-// changeLocked locks and reads the row, and keeps it as it is after the change.
-func (a *attempt) changeLocked(ctx context.Context, decide func(*delivery.JobWalk) error) error {
-	job, err := a.Store.Change(ctx, a.jobID, decide)
-	if err == nil {
-		a.enter(job)
-	}
-	return err
-}
-
-// holding is an edit by the holder of a claim.
-func holding(claim int, edit func(service.DeliverySteps) error) func(*delivery.JobWalk) error {
-	return func(walk *delivery.JobWalk) error {
-		job := walk.Row
-		if job.Claim != claim || walk.Terminal() {
-			return errLeaseLost
-		}
-		job.HeartbeatAt = &job.Now
-		return edit(service.DeliverySteps{JobWalk: walk})
-	}
-}
-
-// putBack puts the job into the queue again after a try that failed with code. pause is the pause that the failure asks
-// for; 0: none.
+// putBack returns the job to the queue after an attempt that failed with code. pause is the delay required by the
+// failure; 0: none.
 func (a *attempt) putBack(ctx context.Context, code fault.Code, pause time.Duration) {
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 
-	err := a.step(write, func(s service.DeliverySteps) error {
+	err := a.step(write, func(s deliveries.Steps) error {
 		return s.Requeue(code, a.failed+1, nextAttempt(ctx, s.Row.Now, pause))
 	})
-	if err != nil { // the next claim finds the job held and puts it back itself
-		a.Log.Warn("job not put back", "job", a.jobID, "error", err)
+	if err != nil { // the next claim finds the job claimed, and requeues it itself
+		a.Log.Warn("job not requeued", "job", a.jobID, "error", err)
 		return
 	}
 
 	a.notifyAttempt(ctx)
 }
 
-// heartbeats sends heartbeats until stop is called: to Temporal, which notices a lost worker and returns a cancel; to
-// the record, for people; and to the workflow when a state lasts.
+// heartbeats sends heartbeats until stop is called: to Temporal, which notices a lost worker and delivers a cancel; to
+// the record, for people; and to the workflow if a state lasts.
 func (a *attempt) heartbeats(ctx context.Context) (stop func()) {
 	done, finished := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -163,32 +132,16 @@ func (a *attempt) heartbeats(ctx context.Context) (stop func()) {
 				a.recordProgress(ctx, now)
 			}
 
-			if a.stateLasts() {
+			a.mu.Lock()
+			lasts := !lifecycle.Delivery.Terminal(a.record.State) && time.Since(a.stateSince) >= lastingState
+			a.mu.Unlock()
+			if lasts {
 				a.notifyState(ctx, now.Stage)
 			}
 		}
 	}()
 
 	return func() { close(done); <-finished }
-}
-
-// cancelOnWorkerStop cancels the attempt some time after the worker has begun to stop, unless stop is called before.
-func (a *attempt) cancelOnWorkerStop(ctx context.Context, giveUp context.CancelCauseFunc) (stop func()) {
-	done := make(chan struct{})
-	go func() {
-		select {
-		case <-done:
-			return
-		case <-activity.GetWorkerStopChannel(ctx):
-		}
-		select {
-		case <-done:
-		case <-time.After(a.Settings.HandOverAfter):
-			giveUp(errWorkerStops)
-		}
-	}()
-
-	return func() { close(done) }
 }
 
 func (a *attempt) progress() lifecycle.DeliveryHeartbeat {
@@ -201,14 +154,8 @@ func (a *attempt) progress() lifecycle.DeliveryHeartbeat {
 	return now
 }
 
-func (a *attempt) stateLasts() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return !lifecycle.Delivery.Terminal(a.record.State) && time.Since(a.stateSince) >= lastingState
-}
-
 func (a *attempt) recordProgress(ctx context.Context, now lifecycle.DeliveryHeartbeat) {
-	// also while a cancelled attempt waits for its answer
+	// even while a cancelled attempt waits for its answer
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeatEvery)
 	defer cancel()
 	ours, err := a.Store.Beat(ctx, a.jobID, a.job().Claim, now.Bytes)

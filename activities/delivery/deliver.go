@@ -1,6 +1,6 @@
 // Package delivery has the activities of deliveries: they act on the file, Telegram and the job's record.
 //
-// As in all packages of activities each exported method of a registered struct is an activity, under its bare name.
+// As in all packages of activities, each exported method of a registered struct is an activity, under its bare name.
 package delivery
 
 import (
@@ -16,11 +16,12 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/deliveries"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/temporalio"
 	"stagecoach/internal/yandex"
@@ -30,10 +31,9 @@ import (
 type Store interface {
 	ByID(ctx context.Context, id int64) (delivery.Job, error)
 	Change(ctx context.Context, id int64, decide func(*delivery.JobWalk) error) (delivery.Job, error)
-	Advance(ctx context.Context, known delivery.Job, decide func(*delivery.JobWalk) error) (*delivery.Job, error)
 	Claim(
-		ctx context.Context, id int64, ttl time.Duration, decide func(*delivery.JobWalk) error,
-	) (*delivery.Job, delivery.SentFile, error)
+		ctx context.Context, id int64, decide func(*delivery.JobWalk) error,
+	) (delivery.Job, delivery.SentFile, error)
 	Beat(ctx context.Context, id int64, claim int, bytesSent int64) (ours bool, err error)
 	MarkAckPending(ctx context.Context, id int64, claim int, pending bool) (ours bool, err error)
 
@@ -42,7 +42,7 @@ type Store interface {
 	ForgetSentFile(ctx context.Context, fileID string) error
 }
 
-// Alerts tells the administrators of what only they can repair.
+// Alerts notifies the administrators of what only they can fix.
 type Alerts interface {
 	RaiseAlert(ctx context.Context, kind string) error
 	ResolveAlert(ctx context.Context, kind string) error
@@ -53,7 +53,7 @@ type Telegram interface {
 	SendDocument(ctx context.Context, params *telego.SendDocumentParams) (*telego.Message, error)
 }
 
-// Temporal notifies a workflow of the progress of its attempt, and says whether an operator has reset an attempt.
+// Temporal notifies a workflow of its attempt's progress, and reports whether an operator has reset an attempt.
 type Temporal interface {
 	SignalWorkflow(ctx context.Context, workflowID, runID, name string, arg any) error
 	DescribeWorkflowExecution(
@@ -80,7 +80,8 @@ type Activities struct {
 	Log      *slog.Logger
 	Settings Settings
 
-	healthy atomic.Bool // no alert of ours is open
+	healthy      atomic.Bool // no alert of ours is open, except the folder's
+	folderUnread atomic.Bool // Telegram's server refused to read the shared folder
 }
 
 // Settings are the limits of delivery activities.
@@ -88,31 +89,36 @@ type Settings struct {
 	TTL             time.Duration // for the first claim
 	JobTimeout      time.Duration // of one attempt
 	StorageTimeout  time.Duration // without a byte from the storage
-	SendInitTimeout time.Duration // until Telegram takes the first byte
+	SendInitTimeout time.Duration // until Telegram accepts the first byte
 	ChunkTimeout    time.Duration // without progress towards Telegram
-	ShortRetryAfter time.Duration // a longer 429 ends the try
+	ShortRetryAfter time.Duration // a longer 429 ends the attempt
 	MaxFileSize     int64         // bytes
 	CacheChat       int64         // 0: none
-	HandOverAfter   time.Duration // how long an attempt goes on in a worker that stops
+	HandOverAfter   time.Duration // how long an attempt continues in a stopping worker
 }
 
-// Receipt is the result of an attempt: the job's final state. The record has everything else.
+// Receipt is an attempt's result: the job's final state. The record has everything else.
 type Receipt struct {
 	State lifecycle.DeliveryState `json:"state"`
 }
 
-// Deliver takes a queued job and sends its file to the user's chat. It writes the states that it passes. Each write has
+// Deliver claims a queued job and sends its file to the user's chat, recording each state it passes. Each write carries
 // the fencing token of the attempt's claim, so that a worker that has lost its claim can neither write nor send. Errors
-// are ApplicationErrors whose type is a fault code; before an error that the policy retries the job is put back into the
+// are ApplicationErrors whose type is a fault code; before an error that the policy retries, the job returns to the
 // queue. Once the last bytes are sent without an answer the outcome is unknown, and no later attempt sends again. An
 // attempt that has not failed ends the execution as interrupted.
 func (a *Activities) Deliver(ctx context.Context, in lifecycle.DeliveryExecution) (Receipt, error) {
 	attempt := &attempt{Activities: a, jobID: in.JobID, failed: in.Used + int(activity.GetInfo(ctx).Attempt) - 1}
 	defer attempt.heartbeats(ctx)()
+	working, stop := temporalio.WithHandOver(ctx, a.Settings.HandOverAfter)
+	defer stop()
 
-	err := attempt.claim(ctx)
+	err := attempt.claim(working)
 	if err == nil {
-		err = attempt.transferFile(ctx)
+		err = attempt.startDownload(working)
+	}
+	if err == nil {
+		err = attempt.transferFile(working)
 	}
 	return attempt.settle(ctx, err)
 }
@@ -121,44 +127,29 @@ var (
 	// errEnded means that the job has already ended: nothing is left to do.
 	errEnded = errors.New("the job has ended")
 
-	// errOvercounted means that Temporal counts attempts before this one that were no tries: an operator has paused one, or a
-	// worker that was frozen has taken one.
+	// errOvercounted means that Temporal has counted attempts before this one that do not count as failed: an operator
+	// paused one, or a frozen worker took one.
 	errOvercounted = errors.New("fewer tries have failed than attempts")
 )
 
-// claim takes the job for this attempt, in one transaction: it settles what a lost worker left, QUEUED becomes CLAIMED,
-// and the attempt starts unless the rules forbid it. A first attempt takes the job as it was created, in one round trip
-// to PostgreSQL; only a job that is not so any more is locked and read.
+// claim claims the job for this attempt, in one transaction: it settles what a lost worker left, and QUEUED becomes
+// CLAIMED.
 func (a *attempt) claim(ctx context.Context) error {
 	var refusal error
 	lost := false
-	decide := func(walk *delivery.JobWalk) error {
-		steps := service.DeliverySteps{JobWalk: walk}
-		if refusal, lost = a.settleBefore(ctx, steps); refusal != nil {
-			return nil
-		}
-		if err := steps.Claim(a.failed); err != nil {
-			return err
-		}
-
-		refusal = steps.Do(lifecycle.DeliveryActionStartDownload, "")
-		return nil
-	}
-
 	err := a.write(ctx, func(write context.Context) error {
-		if activity.GetInfo(ctx).Attempt == 1 {
-			job, sent, err := a.Store.Claim(write, a.jobID, a.Settings.TTL, decide)
-			if err != nil {
-				return err
-			}
-			if job != nil {
-				a.enter(*job)
-				a.sent = &sent
+		job, sent, err := a.Store.Claim(write, a.jobID, func(walk *delivery.JobWalk) error {
+			steps := deliveries.Steps{JobWalk: walk}
+			if refusal, lost = a.settleBefore(ctx, steps); refusal != nil {
 				return nil
 			}
+			return steps.Claim(a.failed)
+		})
+		if err == nil {
+			a.enter(job)
+			a.sent = &sent
 		}
-
-		return a.changeLocked(write, decide)
+		return err
 	})
 	if err != nil {
 		return err
@@ -170,9 +161,19 @@ func (a *attempt) claim(ctx context.Context) error {
 	return refusal
 }
 
-// settleBefore settles what the previous attempt has left. refusal says why this attempt does not begin; lost says that
-// the worker of the previous attempt was lost.
-func (a *attempt) settleBefore(ctx context.Context, steps service.DeliverySteps) (refusal error, lost bool) {
+// startDownload records that requests to the storage begin, unless the rules forbid it.
+func (a *attempt) startDownload(ctx context.Context) error {
+	return a.step(ctx, func(s deliveries.Steps) error {
+		if s.Row.State == lifecycle.DeliveryDownloading {
+			return nil // this write was made before; only its answer was lost
+		}
+		return s.Do(lifecycle.DeliveryActionStartDownload, "")
+	})
+}
+
+// settleBefore settles what the previous attempt left. refusal is why this attempt does not begin; lost means that the
+// previous attempt's worker was lost.
+func (a *attempt) settleBefore(ctx context.Context, steps deliveries.Steps) (refusal error, lost bool) {
 	job := steps.Row
 
 	switch {
@@ -181,11 +182,24 @@ func (a *attempt) settleBefore(ctx context.Context, steps service.DeliverySteps)
 	case job.Claim == 0 && job.Now.Sub(job.CreatedAt) > a.Settings.TTL:
 		return fault.New(fault.NotClaimedInTime, "no worker was free within %s", a.Settings.TTL), false
 	case job.State != lifecycle.DeliveryQueued && job.AckPendingAt != nil:
-		return a.settleLost(ctx, steps), false
+		var last lifecycle.DeliveryHeartbeat
+		if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) != nil {
+			last = lifecycle.DeliveryHeartbeat{} // an unreadable heartbeat proves nothing
+		}
+		if err := steps.SettleLost(last.MessageID); err != nil {
+			return err, false
+		}
+		return errEnded, false
 	}
 
-	if lost = job.State != lifecycle.DeliveryQueued; lost {
-		refusal = a.takeOver(ctx, steps)
+	lost = job.State != lifecycle.DeliveryQueued
+	switch {
+	case lost && activity.GetInfo(ctx).Attempt == 1:
+		// Temporal counts from the beginning: an operator reset the activity or the workflow, or an interrupted attempt could
+		// not hand over the job.
+		refusal = steps.HandOver(fault.ResetByOperator)
+	case lost:
+		refusal = steps.Requeue(fault.WorkerLost, job.Attempt+1, nil)
 	}
 	if refusal == nil && job.Attempt < a.failed {
 		refusal = errOvercounted
@@ -193,58 +207,41 @@ func (a *attempt) settleBefore(ctx context.Context, steps service.DeliverySteps)
 	return refusal, lost
 }
 
-// takeOver puts a job back that the attempt before still holds: its worker was lost. When Temporal counts attempts from
-// the beginning, an operator has reset the activity or the workflow, and the attempt was not lost.
-func (a *attempt) takeOver(ctx context.Context, steps service.DeliverySteps) error {
-	if activity.GetInfo(ctx).Attempt == 1 {
-		return steps.HandOver(fault.ResetByOperator)
-	}
-	return steps.Requeue(fault.WorkerLost, steps.Row.Attempt+1, nil)
-}
-
-// isLast reports whether the retry policy has no attempt after this one.
+// isLast reports whether the retry policy allows no further attempt.
 func isLast(ctx context.Context) bool {
 	info := activity.GetInfo(ctx)
 	return info.RetryPolicy != nil && info.Attempt >= info.RetryPolicy.MaximumAttempts
 }
 
-// settleLost decides, by the last heartbeat, about a job whose worker was lost after the last bytes were sent.
-func (a *attempt) settleLost(ctx context.Context, s service.DeliverySteps) error {
-	var last lifecycle.DeliveryHeartbeat
-	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) != nil {
-		last = lifecycle.DeliveryHeartbeat{} // an unreadable heartbeat proves nothing
-	}
-	if err := s.SettleLost(last.MessageID); err != nil {
-		return err
-	}
-	return errEnded
-}
-
-// settle writes what a failed attempt means for the job and reports it to Temporal.
+// settle records what a failed attempt means for the job, and reports it to Temporal.
 func (a *attempt) settle(ctx context.Context, err error) (Receipt, error) {
 	if err == nil || errors.Is(err, errEnded) {
 		a.Metrics.JobAttempts.WithLabelValues("ok").Inc()
 		a.resolveAlerts(ctx)
 		return Receipt{State: a.job().State}, nil
 	}
-	if errors.Is(err, errWorkerStops) {
-		return a.handOver(ctx, "")
-	}
 	if errors.Is(err, errOvercounted) {
 		return Receipt{}, temporalio.Interrupted(a.job().Attempt)
 	}
 
 	failure := temporalio.FaultOf(err)
-	if errors.Is(err, errLeaseLost) {
-		return a.settleLeaseLost(ctx)
+	if errors.Is(err, errLeaseLost) { // the attempt that took over the job writes the result
+		a.Metrics.JobAttempts.WithLabelValues("fenced").Inc()
+		if job, err := a.Store.ByID(ctx, a.jobID); err == nil && lifecycle.Delivery.Terminal(job.State) {
+			return Receipt{State: job.State}, nil
+		}
+		return Receipt{}, temporalio.ToTemporal(fault.New(fault.WorkerLost, "the job was given to another worker").Retry())
 	}
 	if ctx.Err() != nil && failure.Code != fault.OutcomeUnknown {
 		return a.settleInterrupted(ctx)
 	}
+	if temporalio.IsInterruption(err) && a.message == 0 { // else the next attempt needs the receipt in the last heartbeat
+		return a.handOver(ctx, "")
+	}
 
 	a.Metrics.JobAttempts.WithLabelValues(string(failure.Code)).Inc()
 	a.Log.Warn(
-		"delivery try failed", "job", a.jobID, "attempt", a.failed+1, "code", failure.Code, "cause", failure.Cause,
+		"delivery attempt failed", "job", a.jobID, "attempt", a.failed+1, "code", failure.Code, "cause", failure.Cause,
 	)
 	a.raiseAlert(ctx, failure.Code)
 
@@ -254,7 +251,7 @@ func (a *attempt) settle(ctx context.Context, err error) (Receipt, error) {
 	return Receipt{}, temporalio.ToTemporal(failure)
 }
 
-// settleInterrupted writes the result of an activity that was stopped from outside.
+// settleInterrupted writes the result of an activity stopped from outside.
 func (a *attempt) settleInterrupted(ctx context.Context) (Receipt, error) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, activity.ErrActivityPaused):
@@ -263,7 +260,9 @@ func (a *attempt) settleInterrupted(ctx context.Context) (Receipt, error) {
 		return a.handOver(ctx, fault.ResetByOperator)
 	case temporalio.IsNotFound(cause) && a.wasReset(ctx):
 		return a.handOver(ctx, fault.ResetByOperator)
-	case !temporal.IsCanceledError(cause) && !isLast(ctx): // the worker stops, or lost the server: another try follows
+	case errors.Is(cause, worker.ErrWorkerShutdown):
+		return a.handOver(ctx, "")
+	case !temporal.IsCanceledError(cause) && !isLast(ctx): // the worker has lost the server: another attempt follows
 		a.putBack(ctx, fault.WorkerLost, 0)
 	}
 
@@ -271,7 +270,7 @@ func (a *attempt) settleInterrupted(ctx context.Context) (Receipt, error) {
 	return Receipt{}, ctx.Err()
 }
 
-// wasReset says whether an operator has reset the activity. Temporal then counts its attempts from 1 again, and reports
+// wasReset reports whether an operator reset the activity. Temporal then counts its attempts from 1 again, and reports
 // to a worker in a later attempt only that the attempt has ended.
 func (a *attempt) wasReset(ctx context.Context) bool {
 	info := activity.GetInfo(ctx)
@@ -286,33 +285,26 @@ func (a *attempt) wasReset(ctx context.Context) bool {
 	})
 }
 
-// handOver puts the job into the queue for another attempt, because this worker stops in good order, or because an
-// operator has paused or reset the activity: this try has not failed. Temporal keeps the activity that the operator has
-// stopped; else its execution ends here.
+// handOver returns the job to the queue for another attempt, because this one was interrupted, or because an operator
+// paused or reset the activity: this attempt has not failed. Temporal keeps an activity stopped by the operator;
+// otherwise its execution ends here.
 func (a *attempt) handOver(ctx context.Context, reason fault.Code) (Receipt, error) {
 	a.Metrics.JobAttempts.WithLabelValues("handed_over").Inc()
-	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), handOverTimeout)
 	defer cancel()
 
-	err := a.step(write, func(s service.DeliverySteps) error { return s.HandOver(reason) })
+	err := a.step(write, func(s deliveries.Steps) error { return s.HandOver(reason) })
 	switch {
 	case fault.CodeOf(err) == fault.OutcomeUnknown:
 		return Receipt{}, temporalio.ToTemporal(fault.As(err))
-	case err != nil: // the next claim finds the job held and puts it back itself
-		a.Log.Warn("job not handed over", "job", a.jobID, "error", err)
-	case reason == "":
-		return Receipt{}, temporalio.Interrupted(a.failed)
-	default:
+	case err != nil: // the next claim finds the job claimed, and requeues it itself
+		a.Log.Warn("interrupted job not requeued", "job", a.jobID, "error", err)
+	case reason != "":
 		a.notifyAttempt(ctx)
 	}
-	return Receipt{}, temporalio.ToTemporal(fault.New(fault.WorkerLost, "the attempt was handed over").Retry())
-}
 
-// settleLeaseLost leaves a job that another attempt has taken over: that attempt writes the result.
-func (a *attempt) settleLeaseLost(ctx context.Context) (Receipt, error) {
-	a.Metrics.JobAttempts.WithLabelValues("fenced").Inc()
-	if job, err := a.Store.ByID(ctx, a.jobID); err == nil && lifecycle.Delivery.Terminal(job.State) {
-		return Receipt{State: job.State}, nil
+	if reason == "" {
+		return Receipt{}, temporalio.Interrupted(a.failed)
 	}
-	return Receipt{}, temporalio.ToTemporal(fault.New(fault.WorkerLost, "the job was given to another worker").Retry())
+	return Receipt{}, temporalio.ToTemporal(fault.New(fault.WorkerLost, "the attempt was handed over").Retry())
 }

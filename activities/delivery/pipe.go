@@ -9,28 +9,28 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// pipe is a file in transfer: Telegram's request body reads from it, it reads from the storage, nothing is kept. It
-// knows which side has to make progress, so that a stall is attributed to the right one. It holds the last bytes back
-// until the record says that the file may have arrived.
+// pipe is a file in transfer: Telegram's request body reads from it, it reads from the storage, nothing is stored. It
+// knows which side must make progress, so that a stall is attributed correctly. It holds back the last bytes until the
+// record says that the file may have arrived.
 type pipe struct {
 	name   string
-	size   int64 // bytes, as the storage declared
+	size   int64 // bytes, as declared by the storage
 	source io.Reader
 	// beforeBytes is called before the first bytes (first) and before the last ones (last) are sent; a small file's first
 	// bytes are its last. An error stops the upload.
 	beforeBytes func(first, last bool) error
-	// abandon ends a read of the source that blocks.
+	// abandon ends a blocked read of the source.
 	abandon func()
 
 	sent  atomic.Int64 // bytes sent
 	turn  atomic.Int32
-	since atomic.Int64 // of this turn, Unix nanoseconds
+	since atomic.Int64 // start of this turn, Unix nanoseconds
 }
 
-// The side that has to make progress.
+// The side that must make progress.
 const (
-	turnTelegram int32 = iota // to take the next bytes
-	turnStorage               // to give the next bytes
+	turnTelegram int32 = iota // to accept the next bytes
+	turnStorage               // to provide the next bytes
 	turnOurs                  // to write the record
 )
 
@@ -56,7 +56,7 @@ func (p *pipe) Read(into []byte) (int, error) {
 
 	n, err := p.source.Read(into[:min(int64(len(into)), left)])
 	if n == 0 && err == io.EOF {
-		return 0, fault.New(fault.YandexUnavailable, "the storage ended the file early").Retry()
+		return 0, fault.New(fault.YandexUnavailable, "the storage's answer ended early").Retry()
 	}
 	if err != nil && err != io.EOF {
 		return 0, err
@@ -104,8 +104,8 @@ type stallLimits struct {
 	storage, sendInit, chunk time.Duration
 }
 
-// watch stops the transfer when a side makes no progress for too long; it returns when ctx ends. After the last byte
-// only the job's own deadline counts.
+// watch stops the transfer if a side makes no progress for too long; it returns when ctx ends. After the last byte only
+// the job's own deadline counts.
 func (p *pipe) watch(ctx context.Context, limits stallLimits, stop context.CancelCauseFunc) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -123,9 +123,9 @@ func (p *pipe) watch(ctx context.Context, limits stallLimits, stop context.Cance
 		case turn == turnStorage && idle > limits.storage:
 			stop(fault.New(fault.YandexUnavailable, "the storage sent nothing for %s", limits.storage).Retry())
 		case turn == turnTelegram && sent == 0 && idle > limits.sendInit:
-			stop(fault.New(fault.TelegramUnavailable, "Telegram took no byte for %s", limits.sendInit).Retry())
+			stop(fault.New(fault.TelegramUnavailable, "Telegram accepted no data for %s", limits.sendInit).Retry())
 		case turn == turnTelegram && sent > 0 && sent < p.size && idle > limits.chunk:
-			stop(fault.New(fault.TelegramUnavailable, "Telegram took no byte for %s", limits.chunk).Retry())
+			stop(fault.New(fault.TelegramUnavailable, "Telegram accepted no data for %s", limits.chunk).Retry())
 		}
 	}
 }

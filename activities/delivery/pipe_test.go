@@ -24,7 +24,7 @@ func (p *passes) note(first, last bool) error {
 	return nil
 }
 
-// TestPipeGivesAllBytes reads pipes of any size in pieces of any size from sources that give what they like.
+// TestPipeGivesAllBytes reads pipes of any size in pieces of any size from sources that return any amount.
 func TestPipeGivesAllBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -53,7 +53,7 @@ func TestPipeGivesAllBytes(t *testing.T) {
 	})
 }
 
-// TestPipeHoldsTheLastBytesBack refuses them: they must never be given out.
+// TestPipeHoldsTheLastBytesBack refuses the last bytes: they must never be passed on.
 func TestPipeHoldsTheLastBytesBack(t *testing.T) {
 	t.Parallel()
 	no := errors.New("no")

@@ -14,7 +14,7 @@ import (
 // signalTimeout bounds a signal to the job's workflow.
 const signalTimeout = 3 * time.Second
 
-// notifyAttempt notifies the workflow at once of the record's state.
+// notifyAttempt notifies the workflow at once of the recorded state.
 func (a *attempt) notifyAttempt(ctx context.Context) {
 	a.notifying.Lock()
 	defer a.notifying.Unlock()
@@ -26,8 +26,8 @@ func (a *attempt) notifyAttempt(ctx context.Context) {
 	}
 }
 
-// notifyState notifies the workflow of a state that lasts, unless it knows already, or the job has left the state
-// meanwhile. A signal that Temporal has not taken is repeated with the next heartbeat.
+// notifyState notifies the workflow of a state that lasts, unless it knows already or the job has meanwhile left the
+// state. A signal that Temporal has not accepted is repeated with the next heartbeat.
 func (a *attempt) notifyState(ctx context.Context, state lifecycle.DeliveryState) {
 	a.notifying.Lock()
 	defer a.notifying.Unlock()
@@ -45,13 +45,13 @@ func (a *attempt) signal(ctx context.Context, name string, value any) (taken boo
 	defer cancel()
 	err := a.Temporal.SignalWorkflow(ctx, run.ID, run.RunID, name, value)
 	if err != nil {
-		a.Log.Debug("the workflow was not notified", "job", a.jobID, "signal", name, "error", err)
+		a.Log.Debug("workflow not notified", "job", a.jobID, "signal", name, "error", err)
 	}
 	return err == nil
 }
 
-// nextAttempt is when Temporal begins the next attempt after one that fails now: after the pause that the failure asks
-// for, else after the pause of the retry policy. Temporal alone decides; the record shows this time meanwhile.
+// nextAttempt is when Temporal begins the next attempt after a failure now: after the delay required by the failure,
+// otherwise by the retry policy. The decision is Temporal's; the record shows this time meanwhile.
 func nextAttempt(ctx context.Context, now time.Time, asked time.Duration) *time.Time {
 	info := activity.GetInfo(ctx)
 	pause := asked

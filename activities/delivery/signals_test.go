@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/delivery"
 )
 
-// deafTemporal takes no signal as long as it is away.
+// deafTemporal accepts no signal while it is unavailable.
 type deafTemporal struct {
 	Temporal
 	away  bool
@@ -29,8 +29,8 @@ func (d *deafTemporal) SignalWorkflow(_ context.Context, _, _, name string, _ an
 	return nil
 }
 
-// TestStageIsRepeatedUntilItIsTaken notifies a workflow of one state while Temporal is away, and again when it is back:
-// it gets the signal once.
+// TestStageIsRepeatedUntilItIsTaken notifies a workflow of one state while Temporal is unavailable, and again once it
+// is back: it gets the signal once.
 func TestStageIsRepeatedUntilItIsTaken(t *testing.T) {
 	t.Parallel()
 	temporal := &deafTemporal{away: true}

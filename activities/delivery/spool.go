@@ -16,12 +16,13 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/telegram"
 	"stagecoach/internal/temporalio"
 	"stagecoach/internal/yandex"
 )
 
-// Spool keeps files for the length of a try, for storages too slow to stream from: the Bot API server cuts a request
-// after 500 s, and a file on disk is sent faster than that. Its total size is bounded.
+// Spool keeps files for the duration of an attempt, for storages too slow to stream from: the Bot API server aborts a
+// request after 500 s, and a file on disk is sent faster than that. Its total size is bounded.
 type Spool struct {
 	dir      string
 	shared   bool // the Bot API server reads the files itself
@@ -30,8 +31,8 @@ type Spool struct {
 	usage    prometheus.Gauge
 }
 
-// NewSpool makes a spool of up to maxBytes in dir, or in sharedDir when the Bot API server shares that folder. It
-// removes what a killed worker left there once that is older than stale.
+// NewSpool makes a spool of up to maxBytes in dir, or in sharedDir if the Bot API server shares that folder. It removes
+// what killed workers left there, once older than stale.
 func NewSpool(dir, sharedDir string, maxBytes int64, stale time.Duration, usage prometheus.Gauge) (*Spool, error) {
 	s := &Spool{dir: dir, maxBytes: maxBytes, room: semaphore.NewWeighted(maxBytes), usage: usage}
 	if sharedDir != "" {
@@ -60,7 +61,7 @@ func NewSpool(dir, sharedDir string, maxBytes int64, stale time.Duration, usage 
 
 const spoolPrefix = "stagecoach-job-"
 
-// spooled is a temporary file. A shared one has its proper name in a folder of its own. Any other has no name, so that
+// spooled is a temporary file. A shared one has its proper name in a folder of its own. Any other is unlinked, so that
 // it disappears with the process in any case.
 type spooled struct {
 	*os.File
@@ -69,10 +70,10 @@ type spooled struct {
 	dir   string
 }
 
-// take makes a temporary file, waiting until there is room for size bytes.
+// take makes a temporary file once there is room for size bytes.
 func (s *Spool) take(ctx context.Context, name string, size int64) (*spooled, error) {
 	if size > s.maxBytes {
-		return nil, fault.New(fault.SpoolFull, "the file is larger than all room for temporary files")
+		return nil, fault.New(fault.SpoolFull, "the file is larger than the space for temporary files")
 	}
 	if err := s.room.Acquire(ctx, size); err != nil {
 		return nil, err
@@ -82,10 +83,18 @@ func (s *Spool) take(ctx context.Context, name string, size int64) (*spooled, er
 	file := &spooled{spool: s, size: size}
 	if err := file.create(name); err != nil {
 		file.release()
-		return nil, fault.New(fault.SpoolFull, "a temporary file cannot be made").Retry().WithCause(err)
+		return nil, spoolFault("a temporary file cannot be made", err)
 	}
 
 	return file, nil
+}
+
+// spoolFault is the error of a temporary file. A full disk has its own fault: other programs may use it too.
+func spoolFault(message string, err error) error {
+	if fault.IsDiskFull(err) {
+		message = "the disk of the folder for temporary files is full"
+	}
+	return fault.New(fault.SpoolFull, "%s", message).Retry().WithCause(err)
 }
 
 func (f *spooled) create(name string) (err error) {
@@ -108,10 +117,10 @@ func (f *spooled) create(name string) (err error) {
 
 func (f *spooled) release() {
 	if f.File != nil {
-		_ = f.File.Close() // it is deleted with its folder, or has no name
+		_ = f.File.Close() // it is deleted with its folder, or is unlinked
 	}
 	if f.dir != "" {
-		_ = os.RemoveAll(f.dir) // the next start sweeps what stays
+		_ = os.RemoveAll(f.dir) // the next start removes leftovers
 	}
 	f.spool.usage.Sub(float64(f.size))
 	f.spool.room.Release(f.size)
@@ -135,7 +144,24 @@ func (a *attempt) sendSpooled(
 			return nil, err
 		}
 		uri := url.URL{Scheme: "file", Path: file.Name()}
-		return a.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{URL: uri.String()}}, nil)
+		message, err := a.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{URL: uri.String()}}, nil, item.Size)
+		if !telegram.FolderUnreadable(err) {
+			if err == nil && a.folderUnread.Swap(false) {
+				a.healthy.Store(false) // the alert is resolved with the others
+			}
+			return message, err
+		}
+
+		a.Log.Warn("Telegram's server does not read the shared folder, sending bytes instead",
+			"job", a.jobID, "code", fault.TelegramFolder, "error", err)
+		a.folderUnread.Store(true)
+		a.raiseAlert(ctx, fault.TelegramFolder)
+		a.gate.Lock()
+		err = a.refused(ctx)
+		a.gate.Unlock()
+		if err != nil {
+			return nil, err
+		}
 	}
 
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -143,10 +169,10 @@ func (a *attempt) sendSpooled(
 	}
 
 	pipe := newPipe(item.Name, item.Size, file, beforeBytes)
-	return a.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{File: pipe}}, pipe)
+	return a.send(ctx, &telego.SendDocumentParams{ChatID: chat, Document: telego.InputFile{File: pipe}}, pipe, 0)
 }
 
-// fetch downloads the file. After a cut it resumes, as long as each request brings some bytes.
+// fetch downloads the file. It resumes after an interruption, as long as each request brings some bytes.
 func (a *attempt) fetch(ctx context.Context, item yandex.Item, file *spooled) error {
 	for have := int64(0); have < item.Size; {
 		n, err := a.fetchFrom(ctx, item, file, have)
@@ -189,8 +215,11 @@ func (a *attempt) fetchFrom(
 		idle.Reset(limit)
 		return body.Read(into)
 	}), item.Size-offset+1))
-	if err == nil && offset+n < item.Size {
-		err = fault.New(fault.YandexUnavailable, "the storage ended the file early").Retry()
+	switch {
+	case fault.IsDiskFull(err):
+		err = spoolFault("", err)
+	case err == nil && offset+n < item.Size:
+		err = fault.New(fault.YandexUnavailable, "the storage's answer ended early").Retry()
 	}
 
 	return n, interruption(ctx, err)

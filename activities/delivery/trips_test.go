@@ -7,6 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptrace"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,33 +21,36 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	activities "stagecoach/activities/delivery"
+	"stagecoach/dev/smalldisk"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/deliveries"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
+	"stagecoach/internal/store/notice"
 	"stagecoach/internal/yandex"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
 // TestTripsOfADelivery counts the round trips to PostgreSQL of a small file's delivery from the request to the receipt:
-// one reads, one creates the job, one notes its workflow, one claims it, one begins to stream, one ends it.
+// one reads, one creates the job, one records its workflow, two claim it, two begin the download, two begin streaming,
+// two end it.
 func TestTripsOfADelivery(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.deliver(r.file("first")) // the connection gets to know the statements
+	r.deliver(r.file("first")) // the connection prepares the statements
 
-	for _, content := range []string{"new", "new"} { // sent, and sent again by its file_id
+	for _, content := range []string{"new", "new"} { // sent, and sent again by file_id
 		file := r.file(content)
 		before, begun := r.trips.Count(), time.Now()
 		r.deliver(file)
 		progress := int(time.Since(begun) / time.Second) // a slow attempt also records its progress, at most once a second
-		if trips := r.trips.Count() - before; trips < 6 || trips > 6+progress {
+		if trips := r.trips.Count() - before; trips < 11 || trips > 11+progress {
 			t.Errorf("a delivery has cost %d round trips", trips)
 		}
 	}
@@ -54,8 +60,8 @@ func TestTripsOfADelivery(t *testing.T) {
 	}
 }
 
-// TestLostClaimSendsNothing gives the job to another attempt while its first one asks the storage: that one finds out
-// with its next write, before the first byte.
+// TestLostClaimSendsNothing gives the job to another attempt while its first one queries the storage: the first one
+// notices at its next write, before the first byte.
 func TestLostClaimSendsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -64,7 +70,7 @@ func TestLostClaimSendsNothing(t *testing.T) {
 
 	r.storage.asked = func() {
 		_, err := r.store.Deliveries.Change(r.Context(), job.ID, func(walk *delivery.JobWalk) error {
-			steps := service.DeliverySteps{JobWalk: walk}
+			steps := deliveries.Steps{JobWalk: walk}
 			return errors.Join(
 				steps.Requeue(fault.WorkerLost, 1, nil), steps.Claim(1), steps.Do(lifecycle.DeliveryActionStartDownload, ""),
 			)
@@ -80,8 +86,63 @@ func TestLostClaimSendsNothing(t *testing.T) {
 	}
 }
 
-// TestSentMeanwhile lets Telegram get the content from somebody else while an attempt waits out a rate limit: it sends no
-// bytes then.
+// TestLostClaimKeepsTheSentFile gives the job to another attempt while Telegram accepts the bytes of its first one: its
+// receipt is refused, but Telegram has the content.
+func TestLostClaimKeepsTheSentFile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	file := r.file("kept")
+	job, _, err := r.deliveries.Request(r.Context(), r.user, file.ID, "key", delivery.SourceAPI)
+	r.must(err)
+
+	r.telegram.taken = func() {
+		_, err := r.store.Deliveries.Change(r.Context(), job.ID, func(walk *delivery.JobWalk) error {
+			steps := deliveries.Steps{JobWalk: walk}
+			return errors.Join(steps.Requeue(fault.WorkerLost, 1, nil), steps.Claim(1))
+		})
+		r.must(err)
+	}
+
+	if _, err := r.attempt(job.ID); err == nil {
+		t.Error("the attempt has succeeded")
+	}
+	if after, err := r.store.Deliveries.ByID(r.Context(), job.ID); err != nil || after.State != lifecycle.DeliveryClaimed || after.MessageID != nil {
+		t.Errorf("the job is %+v: %v", after, err)
+	}
+	if sent, _, err := r.store.Deliveries.SentFile(r.Context(), file.SHA256, file.Size); err != nil || sent != "file-kept" {
+		t.Errorf("Telegram has %q: %v", sent, err)
+	}
+}
+
+// TestOnlyUnclaimedJobsExpire runs attempts after the TTL, by the database's clock: for a job that was never claimed,
+// and for a job that was put back.
+func TestOnlyUnclaimedJobsExpire(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.activities.Settings.TTL = time.Microsecond
+	job, _, err := r.deliveries.Request(r.Context(), r.user, r.file("late").ID, "key", delivery.SourceAPI)
+	r.must(err)
+
+	_, err = r.attempt(job.ID)
+	if failure, ok := errors.AsType[*sdk.ApplicationError](err); !ok || failure.Type() != string(fault.NotClaimedInTime) {
+		t.Errorf("the attempt ended with %v", err)
+	}
+	if after, err := r.store.Deliveries.ByID(r.Context(), job.ID); err != nil || after.RowVersion != job.RowVersion {
+		t.Errorf("the job is %+v: %v", after, err)
+	}
+
+	_, err = r.store.Deliveries.Change(r.Context(), job.ID, func(walk *delivery.JobWalk) error {
+		steps := deliveries.Steps{JobWalk: walk}
+		return errors.Join(steps.Claim(0), steps.HandOver(""))
+	})
+	r.must(err)
+	if receipt, err := r.attempt(job.ID); err != nil || receipt.State != lifecycle.DeliveryDelivered {
+		t.Errorf("the job is %s: %v", receipt.State, err)
+	}
+}
+
+// TestSentMeanwhile sends the content to Telegram from elsewhere while an attempt waits out a rate limit: the attempt
+// then sends no bytes.
 func TestSentMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -98,9 +159,9 @@ func TestSentMeanwhile(t *testing.T) {
 	}
 }
 
-// TestALongRateLimitEndsTheTry gives the slot free when Telegram asks for a longer wait than an attempt waits out: the
-// next try begins after it.
-func TestALongRateLimitEndsTheTry(t *testing.T) {
+// TestLongRateLimitEndsTheAttempt releases the slot if Telegram requires a longer wait than an attempt waits out: the next
+// attempt begins after it.
+func TestLongRateLimitEndsTheAttempt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	file := r.file("later")
@@ -120,12 +181,92 @@ func TestALongRateLimitEndsTheTry(t *testing.T) {
 	}
 }
 
+// TestASharedFolderThatIsNotRead sends the bytes while Telegram's server cannot read the shared folder, and alerts the
+// administrators until it can.
+func TestASharedFolderThatIsNotRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	spool, err := activities.NewSpool("", t.TempDir(), 1000, time.Hour, r.activities.Metrics.SpoolUsage)
+	r.must(err)
+	r.activities.Spool = spool
+	alerted := func() bool {
+		open, err := r.store.Notices.Incidents(t.Context(), true, 0, 10)
+		r.must(err)
+		return slices.ContainsFunc(open, func(i notice.Incident) bool { return i.Kind == notice.AlertTelegramFolder })
+	}
+
+	r.telegram.noFolder = "Bad Request: wrong remote file identifier specified: can't unserialize it. Wrong last symbol"
+	for n, content := range []string{"one", "two"} {
+		r.deliver(r.file(content))
+		if !alerted() || r.telegram.uploads != n+1 || r.telegram.read != 0 {
+			t.Errorf("alerted: %t, %d uploads, %d files read", alerted(), r.telegram.uploads, r.telegram.read)
+		}
+	}
+
+	r.telegram.noFolder = ""
+	r.deliver(r.file("three"))
+	if alerted() || r.telegram.uploads != 2 || r.telegram.read != 1 {
+		t.Errorf("alerted: %t, %d uploads, %d files read", alerted(), r.telegram.uploads, r.telegram.read)
+	}
+}
+
+// TestSendsWithoutBytesHaveLimits lets Telegram hang before it accepts a request, and after: the outcome of an accepted
+// one is unknown.
+func TestSendsWithoutBytesHaveLimits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		taken, shared bool
+		want          fault.Code
+		state         lifecycle.DeliveryState
+	}{
+		"by file_id":            {true, false, fault.OutcomeUnknown, lifecycle.DeliveryStreaming},
+		"by file_id, not taken": {false, false, fault.TelegramUnavailable, lifecycle.DeliveryQueued},
+		"by place":              {true, true, fault.OutcomeUnknown, lifecycle.DeliveryStreaming},
+		"by place, not taken":   {false, true, fault.TelegramUnavailable, lifecycle.DeliveryQueued},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			file := r.file("content")
+			if c.shared {
+				spool, err := activities.NewSpool("", t.TempDir(), 1000, time.Hour, r.activities.Metrics.SpoolUsage)
+				r.must(err)
+				r.activities.Spool = spool
+			} else {
+				r.must(r.store.Deliveries.SaveSentFile(t.Context(), delivery.SentFile{SHA256: file.SHA256, Size: file.Size, FileID: "file-1"}))
+			}
+			limit := &r.activities.Settings.SendInitTimeout
+			if c.taken {
+				limit = &r.activities.Settings.ChunkTimeout
+			}
+			*limit = 50 * time.Millisecond
+			r.telegram.hangs = func(ctx context.Context) error {
+				if c.taken {
+					httptrace.ContextClientTrace(ctx).WroteRequest(httptrace.WroteRequestInfo{})
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			}
+
+			job, _, err := r.deliveries.Request(t.Context(), r.user, file.ID, "key", delivery.SourceAPI)
+			r.must(err)
+			_, err = r.attempt(job.ID)
+			if failure, ok := errors.AsType[*sdk.ApplicationError](err); !ok || failure.Type() != string(c.want) {
+				t.Errorf("the attempt ended with %v", err)
+			}
+			if after, err := r.store.Deliveries.ByID(t.Context(), job.ID); err != nil || after.State != c.state {
+				t.Errorf("the job is %s: %v", after.State, err)
+			}
+		})
+	}
+}
+
 // rig delivers small files through stubs of the storage, Telegram and Temporal.
 type rig struct {
 	*testing.T
 	trips      *testdb.Trips
 	store      *store.Store
-	deliveries *service.Deliveries
+	deliveries *deliveries.Service
 	activities *activities.Activities
 	storage    *storage
 	telegram   *telegram
@@ -144,7 +285,7 @@ func newRig(t *testing.T) *rig {
 	r.must(err)
 	t.Cleanup(r.store.Close)
 
-	r.deliveries = &service.Deliveries{
+	r.deliveries = &deliveries.Service{
 		Temporal: temporal{}, Store: r.store, MaxFileSize: 1000, Log: slog.New(slog.DiscardHandler),
 	}
 	r.activities = &activities.Activities{
@@ -210,7 +351,7 @@ func (r *rig) attempt(job int64) (receipt activities.Receipt, err error) {
 // storage has one file, whose hash is its content.
 type storage struct {
 	content string
-	asked   func() // called with each question; nil: nothing
+	asked   func() // called on each query; nil: nothing
 }
 
 func (s *storage) Stat(context.Context, string) (yandex.Item, error) {
@@ -224,18 +365,32 @@ func (s *storage) Open(context.Context, string, int64) (*yandex.Download, error)
 	return &yandex.Download{Body: io.NopCloser(strings.NewReader(s.content)), Size: int64(len(s.content))}, nil
 }
 
-// telegram takes every document that it does not refuse.
+// telegram accepts every document that it does not refuse.
 type telegram struct {
 	uploads, repeats int
+	read             int          // by their path in the shared folder
+	noFolder         string       // the answer of a server that cannot read it
 	refuses          func() error // nil: nothing
+	hangs            func(context.Context) error
+	taken            func() // called with the last byte; nil: nothing
 }
 
-func (g *telegram) SendDocument(_ context.Context, params *telego.SendDocumentParams) (*telego.Message, error) {
+func (g *telegram) SendDocument(ctx context.Context, params *telego.SendDocumentParams) (*telego.Message, error) {
 	if g.refuses != nil {
 		return nil, g.refuses()
 	}
+	if g.hangs != nil {
+		return nil, g.hangs(ctx)
+	}
 
 	message := &telego.Message{MessageID: 1, Document: &telego.Document{FileID: params.Document.FileID}}
+	if strings.HasPrefix(params.Document.URL, "file:") {
+		if g.noFolder != "" {
+			return nil, &telegoapi.Error{ErrorCode: http.StatusBadRequest, Description: g.noFolder}
+		}
+		g.read++
+		return message, nil
+	}
 	if params.Document.File == nil {
 		g.repeats++
 		return message, nil
@@ -246,11 +401,14 @@ func (g *telegram) SendDocument(_ context.Context, params *telego.SendDocumentPa
 		return nil, err
 	}
 	g.uploads++
+	if g.taken != nil {
+		g.taken()
+	}
 	message.Document.FileID = "file-" + string(content)
 	return message, nil
 }
 
-// temporal starts every workflow, and takes every signal: an attempt that lasts notifies its workflow.
+// temporal starts every workflow, and accepts every signal: a lasting attempt notifies its workflow.
 type temporal struct{ client.Client }
 
 func (temporal) ExecuteWorkflow(
@@ -260,3 +418,28 @@ func (temporal) ExecuteWorkflow(
 }
 
 func (temporal) SignalWorkflow(context.Context, string, string, string, any) error { return nil }
+
+// TestTheSpoolsDiskIsFull lets another program fill the disk of the temporary files: the attempt reports that, and a
+// later one may succeed.
+func TestTheSpoolsDiskIsFull(t *testing.T) {
+	t.Parallel()
+	disk := smalldisk.New(t, 1)
+	r := newRig(t)
+	spool, err := activities.NewSpool(filepath.Join(disk.Dir, "spool"), "", 1000, time.Hour, r.activities.Metrics.SpoolUsage)
+	r.must(err)
+	r.activities.Spool = spool
+	job, _, err := r.deliveries.Request(t.Context(), r.user, r.file("content").ID, "key", delivery.SourceAPI)
+	r.must(err)
+
+	disk.Fill()
+	_, err = r.attempt(job.ID)
+	failure, ok := errors.AsType[*sdk.ApplicationError](err)
+	if !ok || failure.Type() != string(fault.SpoolFull) || failure.NonRetryable() || !strings.Contains(failure.Error(), "disk of the folder for temporary files is full") {
+		t.Errorf("the attempt ended with %v", err)
+	}
+
+	disk.Free()
+	if state, err := r.attempt(job.ID); err != nil || state.State != lifecycle.DeliveryDelivered {
+		t.Errorf("the next attempt ended with %+v, %v", state, err)
+	}
+}

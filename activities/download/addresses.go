@@ -8,16 +8,13 @@ import (
 	"stagecoach/internal/torrent"
 )
 
-// maxHosts is how many different hosts the addresses of one torrent may have; those of further hosts are taken out.
-const maxHosts = 200
-
-// takeOutPrivate takes those addresses out of a torrent that lead qBittorrent, which does not check them, into a
-// private network. The record keeps the torrent as it was.
+// takeOutPrivate removes the addresses from a torrent that would lead qBittorrent, which does not check them, into a
+// private network. The record keeps the original torrent.
 func (d *Activities) takeOutPrivate(ctx context.Context, job download.Download, wanted *qbittorrent.NewTorrent) error {
 	seen := map[string]bool{}
 	var hosts []string
 	_, _, err := without(*wanted, func(host string) bool {
-		if !seen[host] && len(hosts) < maxHosts {
+		if !seen[host] {
 			seen[host], hosts = true, append(hosts, host)
 		}
 		return true
@@ -33,13 +30,13 @@ func (d *Activities) takeOutPrivate(ctx context.Context, job download.Download, 
 	}
 
 	if removed > 0 {
-		d.Log.Info("private addresses taken out of a torrent", "download", job.ID, "addresses", removed)
+		d.Log.Info("private addresses removed from torrent", "download", job.ID, "addresses", removed)
 	}
 	*wanted = clean
 	return nil
 }
 
-// without returns a torrent without the addresses for whose hosts keep says false.
+// without returns a torrent without the addresses whose hosts keep rejects.
 func without(t qbittorrent.NewTorrent, keep func(host string) bool) (_ qbittorrent.NewTorrent, removed int, err error) {
 	if t.File != nil {
 		t.File, removed, err = torrent.Without(t.File, keep)

@@ -14,7 +14,7 @@ import (
 )
 
 // TestPrivateAddresses adds a magnet link and a file whose addresses lead into a private network: qBittorrent gets the
-// torrents without them, and the record keeps what the user gave.
+// torrents without them, and the record keeps the user's input.
 func TestPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{})

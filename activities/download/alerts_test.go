@@ -1,6 +1,7 @@
 package download
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"testing"
@@ -8,11 +9,12 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store/notice"
 )
 
-// wantAlerts compares the alerts of which the administrators were not notified yet.
+// wantAlerts compares the unsent alerts to administrators.
 func (s *rig) wantAlerts(when string, want ...notice.Alert) {
 	s.t.Helper()
 	got, err := s.Store.Notices.TakeUnsentAlerts(s.t.Context(), 0)
@@ -25,8 +27,8 @@ func (s *rig) wantAlerts(when string, want ...notice.Alert) {
 	}
 }
 
-// TestLongOutageIsTold waits before it raises an alert, and closes it when the outage is over, also after a restart of
-// the worker.
+// TestLongOutageIsTold raises an alert only after a while, and closes it when the outage is over, even after a worker
+// restart.
 func TestLongOutageIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{})
@@ -54,8 +56,8 @@ func TestLongOutageIsTold(t *testing.T) {
 	w.wantAlerts("another moment")
 }
 
-// TestRefusedLoginIsTold raises an alert at once, from any activity, and closes it when the login works.
-func TestRefusedLoginIsTold(t *testing.T) {
+// TestRefusedLoginIsReported raises an alert at once, from any activity, and closes it when the login works.
+func TestRefusedLoginIsReported(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	w.pollOnce()
@@ -79,8 +81,8 @@ func TestRefusedLoginIsTold(t *testing.T) {
 	}
 }
 
-// TestNoRoomIsAskedAnew begins without what an earlier process has found: who was waiting for room may be gone, or the
-// setting.
+// TestNoRoomIsAskedAnew starts without an earlier process's state: the download that waited for disk space may be gone,
+// or the setting.
 func TestNoRoomIsAskedAnew(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{})
@@ -88,4 +90,30 @@ func TestNoRoomIsAskedAnew(t *testing.T) {
 	w.wantAlerts("no room", notice.Alert{Kind: notice.AlertDownloadsSpace, Begun: true})
 	w.pollOnce()
 	w.wantAlerts("a worker begins", notice.Alert{Kind: notice.AlertDownloadsSpace, Over: true})
+}
+
+// noWrites is a record that rejects alerts.
+type noWrites struct{ Alerts }
+
+func (noWrites) RaiseAlert(context.Context, string) error {
+	return fault.New(fault.StoreUnavailable, "the disk of the database is full")
+}
+
+// TestNoRoomIsOverWhenItIsWrittenLate ends an incident that was recorded only after its cause was gone.
+func TestNoRoomIsOverWhenItIsWrittenLate(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(t, torrentsim.QBittorrentOptions{
+		FreeSpace: 10 * mib, Plan: torrentsim.TorrentPlan{Size: 20 * mib, Duration: torrentsim.Never},
+	})
+	w.pollOnce()
+	record := w.Sync.Alerts
+	w.Sync.Alerts = noWrites{record}
+	w.added(magnet(1))
+	w.pollOnce()
+	w.pollOnce()
+	w.Sync.Alerts = record
+	w.must(w.qb.SetFreeSpace(100 * mib))
+	w.must(w.Store.Notices.RaiseAlert(t.Context(), notice.AlertDownloadsSpace)) // as the metrics write what was kept
+	w.pollOnce()
+	w.wantAlerts("room", notice.Alert{Kind: notice.AlertDownloadsSpace, Begun: true, Over: true})
 }

@@ -26,6 +26,7 @@ type Store interface {
 	MarkAdded(ctx context.Context, id int64, place int) error
 	Switch(ctx context.Context, by lifecycle.DownloadSwitch) (download.Download, error)
 	NoteTrouble(ctx context.Context, id int64, code fault.Code) error
+	NoteElsewhere(ctx context.Context, id int64, category string) error
 
 	GraceLeft(ctx context.Context, id int64, grace, gap time.Duration) (time.Duration, error)
 	MarkResumed(ctx context.Context, id int64) error
@@ -35,18 +36,18 @@ type Store interface {
 	Holding(ctx context.Context, ids []int64) ([]int64, error)
 
 	BookByID(ctx context.Context, id int64) (download.Book, error)
-	MayReplace(ctx context.Context, job download.Download) (bool, error)
-	PlacesTaken(ctx context.Context, job download.Download, paths []string) ([]string, error)
+	PlaceTaken(ctx context.Context, job int64, place string, files []download.LibraryFile) (bool, error)
 }
 
-// Alerts tells the administrators of what only they can repair.
+// Alerts notifies the administrators of what only they can fix.
 type Alerts interface {
 	RaiseAlert(ctx context.Context, kind string) error
 	ResolveAlert(ctx context.Context, kind string) error
 }
 
-// Mover makes transitions, and sends what was downloaded. It is service.Downloads.
+// Mover performs transitions, and sends what was downloaded. It is downloads.Service.
 type Mover interface {
+	Request(ctx context.Context, asked lifecycle.DownloadAsked) (download.Download, error)
 	Move(ctx context.Context, move lifecycle.DownloadMove) (download.Download, error)
 	SendWished(ctx context.Context, jobID int64) error
 	Complete(ctx context.Context, job download.Download, folder string, files []download.LibraryFile) (download.Download, error)
@@ -62,37 +63,57 @@ type Activities struct {
 	Log      *slog.Logger
 	Settings Settings
 	Library  Library
+	Space    Space
 
-	welcome atomic.Bool // qBittorrent let us log in at the last attempt to add a torrent
+	welcome atomic.Bool // qBittorrent accepted our login at the last attempt to add a torrent
 }
 
 // Settings are the limits of downloads.
 type Settings struct {
-	SavePath string        // in qBittorrent's file system, a folder per job below; empty: its default folder
-	MinFree  int64         // bytes that must be free before a torrent is added; 0: no limit
-	Grace    time.Duration // for a torrent that is not found
-	PollGap  time.Duration // a longer pause between two polls counts as an outage
+	SavePath string        // in qBittorrent's file system, with a folder per job below; empty: its default folder
+	Grace    time.Duration // for a missing torrent
+	PollGap  time.Duration // a longer interval between two polls counts as an outage
+
+	HandOverAfter time.Duration // how long an attempt continues in a stopping worker
 }
 
-// MoveDownload writes a transition. A repeated or late call changes nothing and returns what the record has. Where there
-// is a library folder, a job does not complete before its files are in it: the result says so.
+// MoveDownload records a transition. Idempotent: repeated and late calls change nothing and return the record. With a
+// library folder, a job does not complete before its files are in it: the result says so.
 func (d *Activities) MoveDownload(ctx context.Context, move lifecycle.DownloadMove) (lifecycle.DownloadRecord, error) {
-	job, needs, err := d.needsImport(ctx, move)
-	if err != nil || needs {
-		record, err := answer(ctx, job, err)
-		record.NeedsImport = needs && !record.ImportFailed
-		return record, err
+	if move.Action == lifecycle.DownloadActionComplete && d.Library.Dir != "" {
+		job, err := d.Store.ByID(ctx, move.JobID)
+		over := lifecycle.Download.Terminal(job.State) || job.RemovingAt != nil || job.BookTitle == "" ||
+			job.SourcePlace != max(move.Place, 1)
+		needs := err == nil && !over && job.ContentPath != "" // even if its book keeps another copy: the job sends its own
+		if err != nil || needs {
+			record, err := answer(ctx, job, err)
+			record.NeedsImport = needs && record.Attention != fault.ImportFailed
+			return record, err
+		}
 	}
 
-	job, err = d.Jobs.Move(ctx, move)
+	job, err := d.Jobs.Move(ctx, move)
 	if problem := fault.As(err); problem != nil && problem.Code == fault.MediaNotReady {
-		err = problem.Retry() // the next poll writes its place
+		err = problem.Retry() // the next poll records its location
 	}
 	return answer(ctx, job, err)
 }
 
-// SendDownload creates the deliveries of a completed download's files to its owner, once each. It gives up only what can
-// never be sent, and records why.
+// RequestDownload decides a person's request. Idempotent.
+func (d *Activities) RequestDownload(
+	ctx context.Context, asked lifecycle.DownloadAsked,
+) (record lifecycle.DownloadRecord, err error) {
+	job, err := d.Jobs.Request(ctx, asked)
+	if err != nil {
+		return record, temporalio.RequestError(ctx, err)
+	}
+	record = recordOf(job)
+	record.ChangedAt = job.UpdatedAt.UTC()
+	return record, nil
+}
+
+// SendDownload creates the deliveries of a completed download's files to its owner, once each. It gives up only on what
+// can never be sent, and records why.
 func (d *Activities) SendDownload(ctx context.Context, jobID int64) error {
 	defer temporalio.SendHeartbeats(ctx)()
 	if err := d.Jobs.SendWished(ctx, jobID); err != nil {
@@ -101,7 +122,7 @@ func (d *Activities) SendDownload(ctx context.Context, jobID int64) error {
 	return nil
 }
 
-// answer turns a result of the record into the activity's result or error.
+// answer converts a result of the record into the activity's result or error.
 func answer(ctx context.Context, job download.Download, err error) (lifecycle.DownloadRecord, error) {
 	if err != nil {
 		return lifecycle.DownloadRecord{}, temporalio.ActivityError(ctx, temporalio.FaultOf(err))
@@ -112,13 +133,16 @@ func answer(ctx context.Context, job download.Download, err error) (lifecycle.Do
 // recordOf is a job as its workflow knows it.
 func recordOf(job download.Download) lifecycle.DownloadRecord {
 	record := lifecycle.DownloadRecord{
-		Status: job.State, CancelRequested: job.CancelRequestedAt != nil, Removing: job.RemovingAt != nil,
-		ToSend:       job.ToSend(),
-		ImportFailed: job.Attention == string(fault.ImportFailed),
-		Place:        job.SourcePlace, Sources: len(job.Sources), Left: job.SourcesLeft > 0, Added: job.AddedAt != nil,
+		Status: job.State, CancelRequested: job.CancelRequestedAt != nil, CancelError: fault.Code(job.CancelError),
+		ToSend:    job.ToSend(),
+		Attention: fault.Code(job.Attention), NoMetadata: job.NoMetadata,
+		Place: job.SourcePlace, Sources: len(job.Sources), Left: job.SourcesLeft > 0, Added: job.AddedAt != nil,
 	}
 	if job.FailureReason != nil {
 		record.Reason = fault.Code(*job.FailureReason)
+	}
+	if lifecycle.Download.Terminal(job.State) {
+		record.ChangedAt = job.UpdatedAt.UTC()
 	}
 	return record
 }
@@ -127,11 +151,11 @@ func recordOf(job download.Download) lifecycle.DownloadRecord {
 type Note struct {
 	JobID  int64      `json:"job_id"`
 	Type   string     `json:"type"`
-	Place  int        `json:"place,omitempty"`  // of the source that it is about; 0: the first one
+	Place  int        `json:"place,omitempty"`  // of the source concerned; 0: the first one
 	Reason fault.Code `json:"reason,omitempty"` // of a failed import
 }
 
-// NoteDownload writes a fact. A repeated or late call changes nothing.
+// NoteDownload records a fact. Idempotent, even if late.
 func (d *Activities) NoteDownload(ctx context.Context, note Note) (lifecycle.DownloadRecord, error) {
 	job, err := d.Store.Change(ctx, note.JobID, func(walk *download.DownloadWalk) error {
 		if !walk.Terminal() && walk.Row.SourcePlace == max(note.Place, 1) && applies(walk.Row, note) {
@@ -142,7 +166,7 @@ func (d *Activities) NoteDownload(ctx context.Context, note Note) (lifecycle.Dow
 	return answer(ctx, job, err)
 }
 
-// applies makes a note's change to the job, and says whether it was one.
+// applies applies a note to the job, and reports whether it changed anything.
 func applies(job *download.Download, n Note) bool {
 	switch note := n.Type; {
 	case note == lifecycle.DownloadWentMissing && job.FirstNotFoundAt == nil:
@@ -151,7 +175,9 @@ func applies(job *download.Download, n Note) bool {
 		job.FirstNotFoundAt = nil
 	case note == lifecycle.DownloadStalled && job.Attention != string(fault.Stalled):
 		job.Attention = string(fault.Stalled)
-	case note == lifecycle.DownloadRecovered && job.Attention == string(fault.Stalled):
+	case note == lifecycle.DownloadStopped && job.Attention != string(fault.TorrentStopped):
+		job.Attention = string(fault.TorrentStopped)
+	case note == lifecycle.DownloadRecovered && (job.Attention == string(fault.Stalled) || job.Attention == string(fault.TorrentStopped)):
 		job.Attention = ""
 	case note == lifecycle.DownloadImportFailed && job.Attention != string(fault.ImportFailed):
 		job.Attention, job.LastError = string(fault.ImportFailed), string(n.Reason)

@@ -21,7 +21,7 @@ func (h hungTemporal) SignalWorkflow(ctx context.Context, _, _, _ string, _ any)
 	return h.Call(ctx)
 }
 
-// TestHungDownloadSync lets the watcher of downloads wait for an answer that never comes.
+// TestHungDownloadSync lets the downloads' watcher wait for an answer that never comes.
 func TestHungDownloadSync(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: time.Hour}})

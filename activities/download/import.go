@@ -15,41 +15,25 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// Library is where the files of completed downloads go.
+// Library is where completed downloads' files go.
 type Library struct {
-	Dir      string // empty: they stay where qBittorrent has put them
+	Dir      string // empty: they stay where qBittorrent put them
 	Template library.Template
-	Media    string                      // where the worker finds the folder of Settings.SavePath; empty: at the same path
+	Media    string                      // the worker's path of Settings.SavePath; empty: the same path
 	Link     func(from, to string) error // os.Link
 }
 
-// needsImport says whether a job's files have to be put into the library folder before it completes. They stay where
-// they are when the book keeps the medium of another user.
-func (d *Activities) needsImport(
-	ctx context.Context, move lifecycle.DownloadMove,
-) (job download.Download, needs bool, err error) {
-	if move.Action != lifecycle.DownloadActionComplete || d.Library.Dir == "" {
-		return job, false, nil
-	}
-
-	job, err = d.Store.ByID(ctx, move.JobID)
-	over := lifecycle.Download.Terminal(job.State) || job.RemovingAt != nil || job.BookTitle == "" ||
-		job.SourcePlace != max(move.Place, 1)
-	if err != nil || over || job.ContentPath == "" {
-		return job, false, err
-	}
-	needs, err = d.Store.MayReplace(ctx, job)
-	return job, needs, err
-}
-
-// ImportDownload puts the files of a complete torrent into the library folder and completes the job, in this order. A
-// repeated call finds the files of the call before and changes nothing.
+// ImportDownload imports a complete torrent's files into the library folder and then completes the job. Idempotent: a
+// repeated call finds the files already there. An outage of the record and a stopping worker are not failures of the
+// import.
 func (d *Activities) ImportDownload(ctx context.Context, jobID int64) (record lifecycle.DownloadRecord, err error) {
-	ctx, stop := temporalio.WithWatchdog(ctx)
+	ctx, stop := temporalio.WithHandOver(ctx, d.Settings.HandOverAfter)
+	defer stop()
+	ctx, stop = temporalio.WithWatchdog(ctx)
 	defer stop()
 
 	var job download.Download
-	err = core.RetryWhileUnavailable(ctx, func() (err error) { // an outage of the record is no failure of the import
+	err = core.RetryWhileUnavailable(ctx, func() (err error) {
 		temporalio.Progressed(ctx)
 		job, err = d.importJob(ctx, jobID)
 		return err
@@ -60,7 +44,7 @@ func (d *Activities) ImportDownload(ctx context.Context, jobID int64) (record li
 	return recordOf(job), nil
 }
 
-// importJob leaves a torrent that is not there, or not complete, to the watcher.
+// importJob leaves a missing or incomplete torrent to the watcher.
 func (d *Activities) importJob(ctx context.Context, id int64) (download.Download, error) {
 	job, err := d.Store.ByID(ctx, id)
 	over := lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil
@@ -79,14 +63,15 @@ func (d *Activities) importJob(ctx context.Context, id int64) (download.Download
 	return d.importFiles(ctx, job, *there)
 }
 
-// importFiles puts the files of the medium into the library folder, once all of them are checked.
+// importFiles imports the medium's files into the library folder, once all of them are checked.
 func (d *Activities) importFiles(
 	ctx context.Context, job download.Download, t qbittorrent.Torrent,
 ) (none download.Download, err error) {
-	chosen, err := d.choose(ctx, job, t)
+	chosen, left, err := d.choose(ctx, job, t)
 	if err != nil {
 		return none, err
 	}
+	job.LeftOut = left
 
 	from, err := d.openTorrent(t)
 	if err != nil {
@@ -118,12 +103,12 @@ func (d *Activities) importFiles(
 	return d.Jobs.Complete(ctx, job, folder, files)
 }
 
-// choose asks qBittorrent for the files of a torrent, and takes those of the medium.
+// choose queries qBittorrent for a torrent's files, and selects those of the medium. left is how many are left out.
 func (d *Activities) choose(
 	ctx context.Context, job download.Download, t qbittorrent.Torrent,
-) ([]library.Chosen, error) {
+) (chosen []library.Chosen, left int, err error) {
 	var listed []library.File
-	err := temporalio.LoopStep(ctx, func(ctx context.Context) error {
+	err = temporalio.LoopStep(ctx, func(ctx context.Context) error {
 		files, err := d.Torrents.Files(ctx, t)
 		for _, file := range files {
 			listed = append(listed, library.File(file))
@@ -131,7 +116,7 @@ func (d *Activities) choose(
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	return library.Choose(job.MediaType, listed)
 }
@@ -140,9 +125,9 @@ func (d *Activities) choose(
 func (d *Activities) openTorrent(t qbittorrent.Torrent) (*os.Root, error) {
 	place := t.SavePath
 	if d.Library.Media != "" && d.Settings.SavePath != "" {
-		rest, err := filepath.Rel(d.Settings.SavePath, place)
-		if err != nil || !filepath.IsLocal(rest) {
-			return nil, fault.New(fault.ImportFailed, "the torrent is not in the folder of downloads").Retry()
+		rest, below := qbittorrent.Below(d.Settings.SavePath, place)
+		if !below {
+			return nil, fault.New(fault.ImportFailed, "the torrent is not in the downloads folder").Retry()
 		}
 		place = filepath.Join(d.Library.Media, rest)
 	}
@@ -154,11 +139,8 @@ func (d *Activities) openTorrent(t qbittorrent.Torrent) (*os.Root, error) {
 	return root, nil
 }
 
-// maxNumber is the most places of one name.
-const maxNumber = 99
-
-// reserve finds the first place of the template where no other book's files and no other content lie: of the one file,
-// or of the folder.
+// reserve finds the first location by the template, of the one file or of the folder, that is free of other downloads'
+// files and other content.
 func (d *Activities) reserve(
 	ctx context.Context, job download.Download, chosen []library.Chosen, from *os.Root, to *library.Folder,
 ) (folder string, files []download.LibraryFile, err error) {
@@ -168,47 +150,43 @@ func (d *Activities) reserve(
 	}
 	about := library.Book{ID: book.ID, Title: book.Title, Author: book.Author, MediaType: job.MediaType}
 
-	for number := 1; number <= maxNumber; number++ {
-		folder, files = filesAt(d.Library.Template.Path(about, number), chosen)
-		if err := d.free(ctx, job, chosen, files, from, to); err != library.ErrTaken {
+	for _, place := range d.Library.Template.Places(about, job.ID) {
+		folder, files = place, nil
+		for _, c := range chosen {
+			files = append(files, download.LibraryFile{Path: place + "/" + c.Name, Size: c.Size})
+		}
+		if len(chosen) == 1 {
+			folder += "." + chosen[0].Format.Ext
+			files[0].Path = folder
+		}
+		if err := d.free(ctx, job, chosen, folder, files, from, to); err != library.ErrTaken {
 			return folder, files, err
 		}
 	}
-	return "", nil, fault.New(fault.ImportFailed, "other content lies at all places that the template gives").Retry()
+	return "", nil, fault.New(fault.ImportFailed, "all paths that the template gives have other content").Retry()
 }
 
-// filesAt places files at a path without an ending: a single one, or a folder. It also returns that file or folder.
-func filesAt(place string, chosen []library.Chosen) (folder string, files []download.LibraryFile) {
-	if len(chosen) == 1 {
-		place += "." + chosen[0].Format.Ext
-		return place, []download.LibraryFile{{Path: place, Size: chosen[0].Size}}
-	}
-	for _, c := range chosen {
-		files = append(files, download.LibraryFile{Path: place + "/" + c.Name, Size: c.Size})
-	}
-	return place, files
-}
-
-// free is the error of files that cannot be put where they are to lie.
+// free is the error of files that cannot be put in their place.
 func (d *Activities) free(
-	ctx context.Context, job download.Download, chosen []library.Chosen, files []download.LibraryFile, from *os.Root,
-	to *library.Folder,
+	ctx context.Context, job download.Download, chosen []library.Chosen, folder string, files []download.LibraryFile,
+	from *os.Root, to *library.Folder,
 ) error {
-	paths := make([]string, len(files))
-	for i, file := range files {
-		paths[i] = file.Path
-	}
-	taken, err := d.Store.PlacesTaken(ctx, job, paths)
+	taken, err := d.Store.PlaceTaken(ctx, job.ID, folder, files)
 	switch {
 	case err != nil:
 		return err
-	case len(taken) > 0:
+	case taken:
 		return library.ErrTaken
 	}
 
+	if len(files) > 1 {
+		if err := to.Alone(folder, chosen); err != nil {
+			return err
+		}
+	}
 	for i, c := range chosen {
 		err := withSource(from, c, func(source *library.Source) error {
-			_, err := to.Has(ctx, source, paths[i])
+			_, err := to.Has(ctx, source, files[i].Path)
 			return err
 		})
 		if err != nil {
@@ -218,7 +196,7 @@ func (d *Activities) free(
 	return nil
 }
 
-// withSource opens a file of a torrent for one step: an audiobook may have more files than a process may open.
+// withSource opens a torrent's file for one step: an audiobook may have more files than a process may open.
 func withSource(from *os.Root, c library.Chosen, step func(*library.Source) error) error {
 	source, err := library.OpenSource(from, c)
 	if err != nil {
@@ -228,11 +206,11 @@ func withSource(from *os.Root, c library.Chosen, step func(*library.Source) erro
 	return step(source)
 }
 
-// notImported logs why files are not in the library, and returns an error that says whether Temporal tries again. The
-// log has the names, the history has not.
+// notImported logs why files are not in the library, and returns an error that determines whether Temporal retries.
+// Neither names a book or a file.
 func (d *Activities) notImported(ctx context.Context, jobID int64, err error) error {
-	if ctx.Err() != nil {
-		return temporalio.LoopOutcome(ctx)
+	if ctx.Err() != nil || temporalio.IsInterruption(err) {
+		return temporalio.TryError(ctx, err)
 	}
 
 	problem := temporalio.FaultOf(err)

@@ -82,7 +82,7 @@ func (s *shelf) importOf(job download.Download) (record lifecycle.DownloadRecord
 	return record, err
 }
 
-// wantImported imports a job and checks what lies in the library folder and in the record.
+// wantImported imports a job and checks the library folder and the record.
 func (s *shelf) wantImported(job download.Download, want ...string) {
 	s.t.Helper()
 	if record, err := s.importOf(job); err != nil || record.Status != lifecycle.DownloadCompleted {
@@ -108,7 +108,7 @@ func (s *shelf) wantLying(want ...string) {
 	}
 }
 
-// recorded are the files of a book's medium in the record, in their order, and the medium's path.
+// recorded returns the recorded files of a book's medium, in order, and the medium's path.
 func (s *shelf) recorded(medium string) (recorded string) {
 	s.t.Helper()
 	book, err := s.Store.Downloads.BookByID(s.t.Context(), s.book.ID)
@@ -118,20 +118,23 @@ func (s *shelf) recorded(medium string) (recorded string) {
 			recorded = m.Path + ":"
 		}
 	}
-	files, err := s.Store.Downloads.PlacesTaken(s.t.Context(), download.Download{BookID: s.book.ID, MediaType: "neither"}, s.all())
+	files, err := s.Store.Downloads.FilesOf(s.t.Context(), []int64{s.book.ID}, 9)
 	s.must(err)
-	slices.Sort(files)
-	return recorded + strings.Join(files, ",")
+	var paths []string
+	for _, file := range files {
+		if file.MediaType == medium {
+			paths = append(paths, file.Path)
+		}
+	}
+	return recorded + strings.Join(paths, ",")
 }
 
-func (s *shelf) all() (all []string) {
-	_ = filepath.WalkDir(s.library, func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			all = append(all, strings.TrimPrefix(name, s.library+"/"))
-		}
-		return err
-	})
-	return all
+// twin is another book with the same title and author.
+func (s *shelf) twin() download.Book {
+	s.t.Helper()
+	book, err := s.Store.Downloads.CreateBook(s.t.Context(), s.book.Title, s.book.Author, core.Request{UserID: s.user().ID})
+	s.must(err)
+	return book
 }
 
 const (
@@ -155,7 +158,7 @@ func TestImportLinksOrCopies(t *testing.T) {
 				t.Errorf("%+v", record)
 			}
 
-			// a worker was killed while it copied, another one between the file and the record
+			// a worker was killed while copying, another one between the file and the record
 			s.write(filepath.Join(s.library, filepath.Dir(bookAt), fmt.Sprintf(".stagecoach-%d-x", job.ID)), "PK")
 			s.wantImported(job, bookAt)
 			s.exec(`UPDATE download_jobs SET status = 'downloading', completed_at_utc = NULL, imported = false WHERE id = $1`, job.ID)
@@ -182,40 +185,101 @@ func TestImportOfAnAudiobook(t *testing.T) {
 	}
 }
 
-// TestImportBesideOthers gives a file another name where other content lies, or the file of another book.
+// TestImportOfPartsInTwoFormats imports all parts, no litter, and records how many files of the medium it leaves out.
+func TestImportOfPartsInTwoFormats(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	const folder, m4 = "Unknown author/A book/A book", "\x00\x00\x00\x20ftypM4A "
+	job := s.complete("audio", map[string]string{
+		"B/Part 1.m4b": m4 + "1", "B/Part 2.m4a": m4 + "22", "B/._Part 2.m4a": "\x00\x05\x16\x07", "B/Extras/talk.mp3": "ID3", "B/other.ogg": "OggS",
+	})
+	s.wantImported(job, folder+"/Part 1.m4b", folder+"/Part 2.m4a")
+	if now := s.reload(job); now.LeftOut != 2 {
+		t.Errorf("%d files are left out", now.LeftOut)
+	}
+}
+
+// TestImportBesideOthers renames a file if other content, or another book's file, is in its place.
 func TestImportBesideOthers(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	s.write(filepath.Join(s.library, bookAt), "of somebody else")
 	s.wantImported(s.complete("text", map[string]string{"b.epub": epub}), otherAt, bookAt)
 
-	twin, err := s.Store.Downloads.CreateBook(t.Context(), "A book", "", core.Request{UserID: s.user().ID})
-	s.must(err)
 	third := "Unknown author/A book/A book (3).epub"
-	s.wantImported(s.completeOf(s.user(), twin, "text", map[string]string{"b.epub": epub}), otherAt, third, bookAt)
+	s.wantImported(s.completeOf(s.user(), s.twin(), "text", map[string]string{"b.epub": epub}), otherAt, third, bookAt)
 }
 
-// TestImportByOthers leaves the files where they are when the book keeps another user's medium.
+// TestNobodyTakesAllNames imports tiny files with one author and title until all numbers are used up: the next person's
+// file gets a name of its own.
+func TestNobodyTakesAllNames(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	for range 5 {
+		job := s.completeOf(s.user(), s.twin(), "text", map[string]string{"b.txt": "x"})
+		if record, err := s.importOf(job); err != nil || record.Status != lifecycle.DownloadCompleted {
+			t.Fatalf("%+v %v", record, err)
+		}
+	}
+
+	job := s.complete("text", map[string]string{"b.txt": "the book"})
+	if record, err := s.importOf(job); err != nil || record.Status != lifecycle.DownloadCompleted {
+		t.Errorf("%+v %v", record, err)
+	}
+	own := fmt.Sprintf("Unknown author/A book/A book  (%d).txt", job.ID)
+	if got := s.recorded("text"); got != own+":"+own {
+		t.Error(got)
+	}
+}
+
+// TestImportPastAFileInTheWay imports a book where a file occupies the place of a template folder.
+func TestImportPastAFileInTheWay(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	s.write(filepath.Join(s.library, "Unknown author"), "a file")
+	job := s.complete("text", map[string]string{"b.epub": epub})
+	s.wantImported(job, fmt.Sprintf("A book  (%d).epub", job.ID), "Unknown author")
+}
+
+// TestAFolderIsOfOneDownload puts audiobooks of one name into separate folders, although no file has another's name.
+func TestAFolderIsOfOneDownload(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	const first, second = "Unknown author/A book/A book", "Unknown author/A book/A book (2)"
+	s.wantImported(s.complete("audio", map[string]string{"a1.mp3": "ID3 1", "a2.mp3": "ID3 2"}), first+"/a1.mp3", first+"/a2.mp3")
+	other := s.completeOf(s.user(), s.twin(), "audio", map[string]string{"b1.mp3": "ID3 1", "b2.mp3": "ID3 2"})
+	s.wantImported(other, first+"/a1.mp3", first+"/a2.mp3", second+"/b1.mp3", second+"/b2.mp3")
+}
+
+// TestImportByOthers imports other users' downloads for a book that has the medium: the book keeps its copy, and each
+// download has its own. The book's creator replaces it.
 func TestImportByOthers(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	owner := s.user()
-	s.wantImported(s.completeOf(owner, s.book, "text", map[string]string{"b.epub": epub}), bookAt)
+	first := s.complete("text", map[string]string{"b.epub": epub})
+	s.wantImported(first, bookAt)
 	late := s.complete("text", map[string]string{"b.epub": epub + "!"})
-	if record := s.move(late, lifecycle.DownloadActionComplete, ""); record.NeedsImport || record.Status != lifecycle.DownloadCompleted {
+	if record := s.move(late, lifecycle.DownloadActionComplete, ""); !record.NeedsImport {
 		t.Errorf("%+v", record)
 	}
-	if now := s.reload(late); now.Imported {
-		t.Error("its torrent may go")
-	}
+	s.wantImported(late, otherAt, bookAt)
 	if got := s.recorded("text"); got != bookAt+":"+bookAt {
 		t.Error(got)
 	}
 
-	again := s.completeOf(owner, s.book, "text", map[string]string{"b.epub": epub + "?"})
-	s.wantImported(again, otherAt, bookAt)
-	if got := s.recorded("text"); got != otherAt+":"+otherAt {
+	creator, err := s.Store.Accounts.UserByID(t.Context(), s.book.CreatorID)
+	s.must(err)
+	again := s.completeOf(creator, s.book, "text", map[string]string{"b.epub": epub + "?"})
+	third := "Unknown author/A book/A book (3).epub"
+	s.wantImported(again, otherAt, third, bookAt)
+	if got := s.recorded("text"); got != third+":"+third {
 		t.Error(got)
+	}
+	for job, want := range map[*download.Download]string{&first: bookAt, &late: otherAt, &again: third} {
+		files, err := s.Store.Downloads.FilesBrought(t.Context(), job.ID, 9)
+		if err != nil || len(files) != 1 || files[0].Path != want {
+			t.Errorf("download %d has %+v, %v, want %s", job.ID, files, err, want)
+		}
 	}
 }
 
@@ -247,9 +311,6 @@ func TestImportRefuses(t *testing.T) {
 			s.must(os.Remove(s.library))
 			s.write(s.library, "a file")
 		}, fault.ImportFailed},
-		"a file in the way": {map[string]string{"b.epub": epub}, func(s *shelf, _ download.Download) {
-			s.write(filepath.Join(s.library, "Unknown author"), "a file")
-		}, fault.ImportFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -270,7 +331,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// TestFailedImportWaits shows a failed import in the record, beside a stall, until a person repeats it.
+// TestFailedImportWaits shows a failed import in the record, beside a stall, until a person retries it.
 func TestFailedImportWaits(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -291,10 +352,10 @@ func TestFailedImportWaits(t *testing.T) {
 		t.Errorf("a stall's end ends it: %+v", now)
 	}
 
-	if record := s.move(job, lifecycle.DownloadActionComplete, ""); record.NeedsImport || !record.ImportFailed {
+	if record := s.move(job, lifecycle.DownloadActionComplete, ""); record.NeedsImport || record.Attention != fault.ImportFailed {
 		t.Errorf("%+v", record)
 	}
-	if record, err := s.importOf(job); err != nil || !record.ImportFailed || record.Status != lifecycle.DownloadDownloading {
+	if record, err := s.importOf(job); err != nil || record.Attention != fault.ImportFailed || record.Status != lifecycle.DownloadDownloading {
 		t.Errorf("%+v %v", record, err)
 	}
 	s.wantLying()
@@ -306,7 +367,7 @@ func TestFailedImportWaits(t *testing.T) {
 	s.wantImported(job, bookAt)
 }
 
-// TestImportLooksWhereTheFolderIsMounted finds qBittorrent's folder at another path of the worker.
+// TestImportLooksWhereTheFolderIsMounted finds qBittorrent's folder at a different path on the worker.
 func TestImportLooksWhereTheFolderIsMounted(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -319,7 +380,32 @@ func TestImportLooksWhereTheFolderIsMounted(t *testing.T) {
 	s.wantFailure(err, fault.ImportFailed, true)
 }
 
-// TestImportOfAnAbsentTorrent is left to the watcher.
+// TestImportFromWindows finds the files of a qBittorrent on Windows in the folder where the worker mounts them.
+func TestImportFromWindows(t *testing.T) {
+	t.Parallel()
+	for folder, reported := range map[string]string{
+		`D:\Downloads`: `D:\Downloads\`, `d:/downloads/`: `D:\Downloads\`, `\\nas\dl\`: `\\NAS\dl\`,
+	} {
+		s := newShelf(t)
+		s.Activities.Settings.SavePath, s.Activities.Library.Media = folder, s.downloads
+		job := s.job(magnet(1))
+		s.must(s.add(job))
+		there := s.torrent(job.Tag())
+		s.write(filepath.Join(s.downloads, job.Tag(), "B/b.epub"), epub)
+		s.must(s.qb.Remove(job.Tag()))
+		there.State, there.Progress, there.SavePath = "stalledUP", 1, reported+job.Tag()
+		s.must(s.qb.Put(*there))
+		s.must(s.qb.Change(job.Tag(), torrentsim.TorrentChange{Files: []torrentsim.TorrentFile{{Name: `B\b.epub`, Size: int64(len(epub)), Priority: 1}}}))
+		s.exec(`UPDATE download_jobs SET content_path = $2, progress = 1 WHERE id = $1`, job.ID, reported+job.Tag())
+		s.move(job, lifecycle.DownloadActionBegin, "")
+		s.wantImported(s.reload(job), bookAt)
+		if saved := s.reload(job).SavePath; strings.Contains(saved, `\/`) || strings.Contains(saved, `//`) {
+			t.Errorf("it is saved in %s", saved)
+		}
+	}
+}
+
+// TestImportOfAnAbsentTorrent leaves it to the watcher.
 func TestImportOfAnAbsentTorrent(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -330,13 +416,12 @@ func TestImportOfAnAbsentTorrent(t *testing.T) {
 	}
 }
 
-// TestImportOfAnotherBookAtOnce takes a place that another book has taken between the look and the record.
-func TestImportOfAnotherBookAtOnce(t *testing.T) {
+// TestImportOfAnotherDownloadAtOnce takes a place that another download took between the check and the record.
+func TestImportOfAnotherDownloadAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	job := s.complete("text", map[string]string{"b.epub": epub})
-	s.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, 'audio', 'available', 'x', 'x')`, s.book.ID)
-	s.exec(`INSERT INTO library_files VALUES ($1, 'audio', 1, $2, 5)`, s.book.ID, bookAt)
+	s.exec(`INSERT INTO library_files VALUES (1000, 1, $1, lower($1), 5)`, bookAt)
 	_, err := s.Jobs.Complete(t.Context(), job, bookAt, []download.LibraryFile{{Path: bookAt, Size: 5}})
 	if fault.CodeOf(err) != fault.ImportFailed {
 		t.Error(err)

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	qbt "github.com/autobrr/go-qbittorrent"
+
+	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -15,7 +18,7 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// several is a job with so many sources, whose first torrent qBittorrent has: magnet(first) and those after it.
+// several is a job with this many sources, whose first torrent qBittorrent has: magnet(first) and those after it.
 func (s *rig) several(first, sources int) download.Download {
 	s.t.Helper()
 	wanted := download.Download{
@@ -32,7 +35,7 @@ func (s *rig) several(first, sources int) download.Download {
 	return s.reload(job)
 }
 
-// next leaves a job's source, and adds the torrent of the next one.
+// next switches a job's source, and adds the next one's torrent.
 func (s *rig) next(job download.Download, to int) download.Download {
 	s.t.Helper()
 	by := lifecycle.DownloadSwitch{JobID: job.ID, From: s.reload(job).SourcePlace, To: to, Outcome: fault.Stalled}
@@ -58,8 +61,8 @@ func (s *rig) tags() (tags []string) {
 	return tags
 }
 
-// TestTellsOfOtherSources tells of a source that is overdue while others are left, and of the completion of another one.
-func TestTellsOfOtherSources(t *testing.T) {
+// TestReportsOtherSources notifies of an overdue source while others are left, and of another source's completion.
+func TestReportsOtherSources(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	w.Sync.Settings.NextAfter = 10 * time.Minute
@@ -70,10 +73,12 @@ func TestTellsOfOtherSources(t *testing.T) {
 	}
 
 	idle()
-	for _, waits := range []string{"queuedDL", "pausedDL", "checkingDL"} {
+	for _, waits := range []string{"queuedDL", "checkingDL"} {
 		w.change(job, state(waits))
 		w.wantHeard(waits)
 	}
+	w.change(job, state("pausedDL"))
+	w.wantHeard("paused", " stopped")
 	w.change(job, state("stalledDL"))
 	w.wantHeard("stalled", "downloading next")
 	if heard := w.ears.heard; heard[0].Place != 1 {
@@ -84,6 +89,7 @@ func TestTellsOfOtherSources(t *testing.T) {
 	if got := fmt.Sprint(w.tags()); got != "[1[job-1] 2[job-1.2]]" || job.Tag() != "job-1.2" || job.SavePath != "/books/job-1.2" {
 		t.Errorf("%s, %+v", got, job)
 	}
+	w.wantHeard("the metadata of the second one", "downloading")
 	idle()
 	w.wantHeard("none is left") // the second one has made no progress either
 	full, done := 1.0, "stalledUP"
@@ -107,7 +113,116 @@ func TestTellsOfOtherSources(t *testing.T) {
 	}
 }
 
-// TestUnsuitableStaysLeft never returns to a source without files of the medium, though its torrent is complete.
+// TestLeftSourcesAreStopped stops an abandoned source's torrent if qBittorrent queues torrents, unless another download
+// waits for it: it would keep its place in the queue forever.
+func TestLeftSourcesAreStopped(t *testing.T) {
+	t.Parallel()
+	for name, queues := range map[string]bool{"with a queue": true, "without one": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWatcher(t, torrentsim.QBittorrentOptions{Version: "5.2.0", Queues: queues, Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+			job := w.several(1, 3)
+			w.several(1, 2) // waits for the same first torrent
+			w.pollOnce()
+			w.next(job, 0)
+			w.pollOnce()
+			if got := w.torrent("job-1").State; got != "stalledDL" {
+				t.Errorf("a torrent that another download waits for is %s", got)
+			}
+
+			job = w.next(job, 0)
+			want := map[string]string{"job-1": "stalledDL", "job-1.2": "stalledDL", job.Tag(): "stalledDL"}
+			if queues {
+				want["job-1.2"] = "stoppedDL"
+			}
+			_, heard := w.pollOnce()
+			for tag, state := range want {
+				if got := w.torrent(tag).State; got != state {
+					t.Errorf("%s is %s, want %s", tag, got, state)
+				}
+			}
+			for _, o := range heard {
+				if o.Stopped {
+					t.Errorf("the job is told of its own stop: %+v", o)
+				}
+			}
+		})
+	}
+}
+
+// TestStoppedByOthers notifies of a torrent stopped by someone other than this service, in all versions, and of its
+// resumption. The record shows why the download waits.
+func TestStoppedByOthers(t *testing.T) {
+	t.Parallel()
+	for _, shown := range []string{"pausedDL", "stoppedDL"} {
+		w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
+		job := w.added(magnet(1))
+		w.wantHeard("at first", "downloading")
+		w.change(job, state(shown))
+		w.wantHeard("right after it was added")
+
+		w.exec(`UPDATE download_jobs SET added_at = now() - interval '2 hours', progress_at = NULL`)
+		w.wantHeard("stopped", " stopped")
+		w.wantHeard("stopped still")
+		if now := w.reload(job); now.WaitsFor() != lifecycle.WaitsForStart {
+			t.Errorf("%s waits for %q: %+v", shown, now.WaitsFor(), now)
+		}
+		w.change(job, state("downloading"))
+		w.Settings().StalledAfter = 0
+		w.wantHeard("started", "downloading")
+		if now := w.reload(job); now.Attention != "" {
+			t.Errorf("%+v", now)
+		}
+	}
+}
+
+// TestAQueueWithADeadSource runs a download on the real qBittorrent with room for one active torrent: its first source
+// has no peers.
+func TestAQueueWithADeadSource(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("runs qBittorrent")
+	}
+	server, err := servers.StartQBittorrent(t.Context(), servers.QBittorrentOptions{Dir: t.TempDir()})
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = server.Stop() })
+
+	w := newWatcher(t, torrentsim.QBittorrentOptions{})
+	torrents := qbittorrent.New(qbittorrent.Options{
+		URL: server.URL, Username: server.Username, Password: server.Password, Timeout: 5 * time.Second,
+		ActiveCategory: "active", DoneCategory: "done", Media: download.MediaTypes,
+	})
+	w.Activities.Torrents, w.Sync.Torrents, w.Activities.Settings.SavePath = torrents, torrents, server.Downloads
+	admin := qbt.NewClient(qbt.Config{Host: server.URL, Username: server.Username, Password: server.Password, RetryAttempts: 1})
+	w.must(admin.SetPreferencesCtx(t.Context(), map[string]any{
+		"queueing_enabled": true, "max_active_downloads": 1, "max_active_torrents": 1, "max_active_uploads": 1,
+	}))
+
+	good, err := w.seed.Add(torrentsim.TorrentSpec{Name: "good.bin", Size: 50_000})
+	w.must(err)
+	job := w.several(1, 2)
+	w.exec(`UPDATE download_sources SET source_url = $1 WHERE place = 2`, good.URL)
+	shows := func(tag string, states ...string) bool {
+		w.pollOnce()
+		found, err := torrents.Find(t.Context(), tag, "", "")
+		return err == nil && found != nil && slices.Contains(states, found.Shown)
+	}
+	until := func(what string, holds func() bool) {
+		for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal(what)
+			}
+		}
+	}
+	until("the dead source does not begin", func() bool { return shows("job-1", "metaDL", "forcedMetaDL") })
+	job = w.next(job, 0)
+	until("the dead source keeps its place", func() bool { return shows("job-1", "pausedDL", "stoppedDL") })
+	until("the good source is not downloaded", func() bool { return shows(job.Tag(), "uploading", "stalledUP", "queuedUP", "pausedUP", "stoppedUP") })
+}
+
+// TestUnsuitableStaysLeft never returns to a source without files of the medium, even if its torrent is complete.
 func TestUnsuitableStaysLeft(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
@@ -131,6 +246,7 @@ func TestUnsuitableStaysLeft(t *testing.T) {
 	w.must(w.add(job))
 	w.wantHeard("the second one is there", "downloading")
 	w.next(job, 0)
+	w.wantHeard("the metadata of the third one", "downloading")
 	completes("job-1.2")
 	if _, heard := w.pollOnce(); len(heard) != 1 || heard[0].Place != 2 {
 		t.Errorf("%+v", heard)
@@ -142,7 +258,7 @@ func TestTidyOfSources(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 	job := w.next(w.next(w.several(1, 3), 0), 0)
-	gone := w.next(w.several(5, 2), 0) // the torrent of its first source is removed by hand
+	gone := w.next(w.several(5, 2), 0) // its first source's torrent is removed by hand
 	w.must(w.qb.Remove(magnet(5)[20:]))
 	other := w.added(magnet(2))
 	failed := w.next(w.several(7, 2), 0)
@@ -174,7 +290,7 @@ func TestTidyOfSources(t *testing.T) {
 	}
 }
 
-// TestRemoveAllSources removes the torrents of all of a job's sources when it is cancelled, except one of another job.
+// TestRemoveAllSources removes the torrents of all sources of a cancelled job, except one held by another job.
 func TestRemoveAllSources(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})

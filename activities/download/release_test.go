@@ -15,8 +15,8 @@ import (
 	"stagecoach/internal/torznab"
 )
 
-// TestReleasesOfAnIndexer hands over what a search has found: a file that the indexer passes on, and an address of the
-// indexer that leads to a magnet link. The key is sent to the indexer and written nowhere.
+// TestReleasesOfAnIndexer hands over search results: a file that the indexer passes on, and an indexer address that
+// leads to a magnet link. The key is sent to the indexer and written nowhere.
 func TestReleasesOfAnIndexer(t *testing.T) {
 	t.Parallel()
 	const key = "planted-key-of-the-indexer"
@@ -28,7 +28,7 @@ func TestReleasesOfAnIndexer(t *testing.T) {
 
 	prowlarr, err := torznabsim.New(torznabsim.Options{Key: key, Releases: []torznabsim.Release{
 		{Title: "a file", Seeders: 2, Torrent: content.URL},
-		{Title: "a magnet link", Seeders: 1, Magnet: magnet(7), Leads: true},
+		{Title: "a magnet link", Seeders: 1, Magnet: magnet(7) + "&dn=raw blanks, 100%", Leads: true},
 		{Title: "a magnet link of nothing", Magnet: "magnet:?dn=x", Leads: true},
 	}})
 	s.must(err)
@@ -38,7 +38,7 @@ func TestReleasesOfAnIndexer(t *testing.T) {
 		t.Fatalf("%+v", found)
 	}
 
-	// The web seed behind the indexer is no business of ours: only the indexer may be on this machine.
+	// The web seed behind the indexer is irrelevant: only the indexer may be on this machine.
 	s.Fetcher = fetch.New(fetch.Options{Complete: torznab.Keys(indexers).Complete})
 	file, link, nothing := s.job(found[0].SourceURL), s.job(found[1].SourceURL), s.job(found[2].SourceURL)
 	for range 2 {
@@ -48,6 +48,9 @@ func TestReleasesOfAnIndexer(t *testing.T) {
 	s.must(s.add(link))
 	if got := s.torrent(link.Tag()); got == nil || got.Hash != s.reload(link).InfohashV1 || !strings.HasSuffix(magnet(7), got.Hash) {
 		t.Errorf("%+v of %+v", got, s.reload(link))
+	}
+	if !s.reload(link).NoMetadata || s.reload(file).NoMetadata {
+		t.Error("not that alone which leads to a magnet link is without metadata")
 	}
 	if s.reload(file).InfohashV1 != content.InfohashV1 || s.reload(file).SourceURL != found[0].SourceURL {
 		t.Errorf("%+v", s.reload(file))
@@ -61,7 +64,7 @@ func TestReleasesOfAnIndexer(t *testing.T) {
 	if err := s.add(away); err == nil || strings.Contains(err.Error(), "planted") || s.reload(away).LastError != string(fault.SourceUnavailable) {
 		t.Errorf("an indexer that is away gave %v", err)
 	}
-	if strings.Contains(log.String(), "planted") || !strings.Contains(log.String(), "not handed over") {
+	if strings.Contains(log.String(), "planted") || !strings.Contains(log.String(), "torrent not added") {
 		t.Errorf("the log says %s", &log)
 	}
 }

@@ -22,14 +22,14 @@ import (
 	"stagecoach/internal/fetch"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/download"
 )
 
-// rig is a database with readers and a book, a stand-in for qBittorrent, and what works on both.
+// rig is a database with readers and a book, a simulator of qBittorrent, and the activities that use both.
 type rig struct {
 	*Activities
 	Store *store.Store // the complete record; Activities has a part of it
@@ -56,7 +56,7 @@ func newRig(t *testing.T, o torrentsim.QBittorrentOptions) *rig {
 	t.Cleanup(func() { _ = s.seed.Close() })
 	s.Store = record
 	s.Activities = &Activities{
-		Store: record.Downloads, Alerts: record.Notices, Jobs: &service.Downloads{Store: record},
+		Store: record.Downloads, Alerts: record.Notices, Jobs: &downloads.Service{Store: record},
 		Log: slog.New(slog.DiscardHandler),
 		Torrents: qbittorrent.New(qbittorrent.Options{
 			URL: server.URL, Username: "admin", Password: "adminadmin", Timeout: 5 * time.Second, ActiveCategory: "active",
@@ -104,7 +104,7 @@ func (s *rig) exec(sql string, args ...any) {
 	s.must(err)
 }
 
-// job records a download for a reader of its own.
+// job records a download for a new reader.
 func (s *rig) job(link string) download.Download {
 	s.t.Helper()
 	job, _, err := s.Store.Downloads.Create(s.t.Context(), download.Download{
@@ -144,6 +144,16 @@ func (s *rig) remove(job download.Download) error {
 	return err
 }
 
+// cancel requests the cancel of a job.
+func (s *rig) cancel(job download.Download, keepFiles bool) {
+	s.t.Helper()
+	_, err := s.env.ExecuteActivity(s.RequestDownload, lifecycle.DownloadAsked{
+		Action: lifecycle.DownloadActionCancel, In: lifecycle.DownloadInput{JobID: job.ID, KeepFiles: keepFiles},
+		RequestID: fmt.Sprint("cancel ", job.ID),
+	})
+	s.must(err)
+}
+
 func (s *rig) requery(job download.Download) (again Requery) {
 	s.t.Helper()
 	value, err := s.env.ExecuteActivity(s.LookForTorrent, job.ID)
@@ -152,7 +162,7 @@ func (s *rig) requery(job download.Download) (again Requery) {
 	return again
 }
 
-// move makes a transition as the workflow does.
+// move performs a transition like the workflow.
 func (s *rig) move(
 	job download.Download, action lifecycle.DownloadAction, reason fault.Code,
 ) (record lifecycle.DownloadRecord) {
@@ -165,7 +175,7 @@ func (s *rig) move(
 	return record
 }
 
-// end brings a job to an end, whatever its torrent does.
+// end ends a job, whatever its torrent's state.
 func (s *rig) end(job download.Download, action lifecycle.DownloadAction) {
 	s.t.Helper()
 	s.exec(`UPDATE download_jobs SET content_path = '/x' WHERE id = $1`, job.ID)
@@ -184,7 +194,7 @@ func (s *rig) wantFailure(err error, code fault.Code, retry bool) {
 	}
 }
 
-// torrent gives the only torrent with a tag.
+// torrent returns the only torrent with a tag.
 func (s *rig) torrent(tag string) *torrentsim.Torrent {
 	for _, t := range s.qb.Torrents() {
 		for _, other := range t.Tags {
@@ -199,7 +209,7 @@ func (s *rig) torrent(tag string) *torrentsim.Torrent {
 // magnet is a link to a made-up torrent.
 func magnet(n int) string { return fmt.Sprintf("magnet:?xt=urn:btih:%040d", n) }
 
-// within runs something in the context of an activity.
+// within runs a function in the context of an activity.
 func (s *rig) within(do func(ctx context.Context)) {
 	s.t.Helper()
 	name := fmt.Sprintf("within-%d", time.Now().UnixNano())

@@ -11,22 +11,22 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// SeedRules say when a torrent goes whose medium is in the library folder: with the first of them that it meets.
+// SeedRules determine when a torrent whose medium is in the library folder is removed: by the first rule that it meets.
 type SeedRules struct {
-	Ratio float64       // that it was shared to; 0: it stays
-	Time  time.Duration // that it was shared for; 0: it stays
+	Ratio float64       // minimum share ratio; 0: it stays
+	Time  time.Duration // minimum seeding time; 0: it stays
 }
 
-// met says whether a torrent was shared enough.
+// met reports whether a torrent was seeded enough.
 func (r SeedRules) met(t qbittorrent.Torrent) bool {
 	return t.State == qbittorrent.Complete &&
 		(r.Ratio > 0 && t.Ratio >= r.Ratio || r.Time > 0 && t.Seeded >= r.Time)
 }
 
-// seedEvery is the pause between two looks at all completed torrents: a list of 10,000 takes a second.
+// seedEvery is the interval between two checks of all completed torrents: a list of 10,000 takes a second.
 const seedEvery = time.Hour
 
-// sweepSeeds removes some torrents that were shared enough, with their files. The next poll looks for more.
+// sweepSeeds removes some torrents that were seeded enough, with their files. The next poll continues.
 func (s *Sync) sweepSeeds(ctx context.Context) {
 	if s.Settings.Seeds == (SeedRules{}) || time.Since(s.seeded) < seedEvery {
 		return
@@ -64,7 +64,7 @@ func (s *Sync) removeSeeded(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-// removeOne removes a torrent with its files and tags, unless another job has taken it since it was listed.
+// removeOne removes a torrent with its files and tags, unless another job has claimed it since it was listed.
 func (s *Sync) removeOne(ctx context.Context, t qbittorrent.Torrent) error {
 	var tags []string
 	for _, named := range download.TaggedBy(t.Tags) {
@@ -83,7 +83,7 @@ func (s *Sync) removeOne(ctx context.Context, t qbittorrent.Torrent) error {
 	})
 }
 
-// planSeeded chooses torrents that were shared enough and that no job needs: each of their jobs has ended, and each
+// planSeeded selects torrents that were seeded enough and that no job needs: each of their jobs has ended, and each
 // completed one has its files in the library folder.
 func (s *Sync) planSeeded(
 	ctx context.Context, torrents []qbittorrent.Torrent,
@@ -100,7 +100,7 @@ func (s *Sync) planSeeded(
 	return slices.DeleteFunc(torrents, func(t qbittorrent.Torrent) bool { return !imported(t, ended) }), err
 }
 
-// imported says whether the files of a torrent are in the library folder for every job that has completed with it.
+// imported reports whether a torrent's files are in the library folder for every job that completed with it.
 func imported(t qbittorrent.Torrent, ended map[int64]download.EndedDownload) bool {
 	for _, named := range download.TaggedBy(t.Tags) {
 		job, over := ended[named.Job]

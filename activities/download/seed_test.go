@@ -66,7 +66,7 @@ func TestImportedForAll(t *testing.T) {
 	}
 }
 
-// TestSeededTorrentsGo removes torrents that were shared enough, some at a time, and no others.
+// TestSeededTorrentsGo removes torrents that were seeded enough, some at a time, and no others.
 func TestSeededTorrentsGo(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{})
@@ -85,9 +85,9 @@ func TestSeededTorrentsGo(t *testing.T) {
 	less, kept, shared := jobs[0], jobs[1], jobs[2]
 	w.change(less, torrentsim.TorrentChange{Ratio: &little})
 	w.exec(`UPDATE download_jobs SET imported = false WHERE id = $1`, kept.ID)
-	poll, _ := w.pollOnce() // they go into the done category
+	poll, _ := w.pollOnce() // they move to the done category
 	w.must(poll.Err)
-	w.added(magnet(2)) // another reader asks for what is there
+	w.added(magnet(2)) // another reader requests the same torrent
 
 	sweep := func() (left int) {
 		w.within(w.sweepSeeds)
@@ -121,7 +121,7 @@ func TestSeededTorrentsGo(t *testing.T) {
 	}
 }
 
-// TestTakenAgain leaves a torrent that another job has taken since it was listed.
+// TestTakenAgain leaves a torrent that another job has claimed since it was listed.
 func TestTakenAgain(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{})
@@ -140,8 +140,8 @@ func TestTakenAgain(t *testing.T) {
 	}
 }
 
-// TestFailedImportIsNotReported leaves a workflow alone whose import waits for a person, and tells it when one repeats
-// it.
+// TestFailedImportIsNotReported leaves a workflow alone whose import waits for a person, and notifies it when one
+// retries.
 func TestFailedImportIsNotReported(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{})

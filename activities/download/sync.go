@@ -28,10 +28,13 @@ type SyncStore interface {
 	Watched(ctx context.Context, after int64, limit int) ([]download.WatchedDownload, error)
 	Ended(ctx context.Context, ids []int64) ([]download.EndedDownload, error)
 	SaveProgress(ctx context.Context, seen []download.Progress) (written int64, err error)
+	NoteRoom(ctx context.Context, id int64, place int, noRoom bool) error
+	AnyWithoutRoom(ctx context.Context) (bool, error)
+	NoteTrouble(ctx context.Context, id int64, code fault.Code) error
 }
 
-// Sync watches all active downloads: it polls qBittorrent with one request for all of them, writes their progress into
-// the record, and signals those workflows whose torrent has changed state.
+// Sync watches all active downloads: it polls qBittorrent with one request for all of them, records their progress, and
+// signals the workflows whose torrents have changed state.
 type Sync struct {
 	Store    SyncStore
 	Alerts   Alerts
@@ -40,7 +43,8 @@ type Sync struct {
 	Metrics  metrics.Download
 	Log      *slog.Logger
 	Settings SyncSettings
-	OnPoll   func(Poll) // is called after each poll; may be nil
+	Space    Space
+	OnPoll   func(Poll) // called after each poll; may be nil
 
 	// The state of the one loop that holds the lock; another loop of this process may be about to end.
 	looping  sync.Mutex
@@ -50,14 +54,15 @@ type Sync struct {
 	polled   time.Time
 	present  map[int64]bool // the active jobs, and whether qBittorrent has shown their torrent since it started
 	tagsLeft bool           // that tidy does not find
-	seeded   time.Time      // the last look for torrents that were shared enough
+	tidied   bool           // the last poll found no torrent for tidy
+	seeded   time.Time      // the last check for torrents that were seeded enough
+	noRoom   *bool          // whether a download waited for disk space at the last poll; nil: unknown
 	sent     map[int64]sent // the last signal to each job whose record does not show it yet
 }
 
-// SyncSettings are the limits of the watcher.
 type SyncSettings struct {
 	Every        time.Duration // between two polls
-	PollGap      time.Duration // a longer pause between two polls counts as an outage
+	PollGap      time.Duration // a longer interval between two polls counts as an outage
 	StalledAfter time.Duration // without progress; 0: never
 	NextAfter    time.Duration // without progress, while another source can be tried; 0: never
 	AlertAfter   time.Duration // without an answer
@@ -70,20 +75,20 @@ type Poll struct {
 	Torrents int           // in the active category
 	Written  int64         // rows
 	Notified int           // workflows
-	Took     time.Duration // the complete poll
-	Err      error         // qBittorrent, or the record, could not be reached: no job was touched
+	Took     time.Duration // of the complete poll
+	Err      error         // qBittorrent, or the record, was unreachable: no job was touched
 }
 
 const (
 	watchPage    = 1000 // jobs read at a time
 	watchBatch   = 100  // jobs written at a time
 	notifyAtOnce = 8
-	repeatAfter  = 10 * time.Minute // a signal that changes nothing in the record
+	repeatAfter  = 10 * time.Minute // for a signal that changes nothing in the record
 	tidyDeletes  = 10               // torrents that one poll may remove
 )
 
 // SyncDownloads polls until the activity's time is nearly over; the workflow then starts it anew. A lock in the record
-// keeps two workers from polling at once, also when Temporal runs the activity twice.
+// keeps two workers from polling at once, even if Temporal runs the activity twice.
 func (s *Sync) SyncDownloads(ctx context.Context) error {
 	ctx, stop := temporalio.WithWatchdog(ctx)
 	defer stop()
@@ -92,7 +97,7 @@ func (s *Sync) SyncDownloads(ctx context.Context) error {
 	for time.Now().Before(deadline) {
 		_, err := s.Store.OnlySync(ctx, func(held context.Context) error { return s.loop(held, deadline) })
 		if err != nil && ctx.Err() == nil {
-			s.Log.Warn("downloads are not watched", "error", err)
+			s.Log.Warn("watching downloads failed", "error", err)
 		}
 		if !temporalio.LoopWait(ctx, time.After(s.Settings.Every)) { // another process has the lock, or it was lost
 			return temporalio.LoopOutcome(ctx)
@@ -144,17 +149,14 @@ func (s *Sync) report(ctx context.Context, poll Poll) {
 	}
 }
 
-// poll reads all jobs and torrents once. The jobs are read before the torrents: a job that the record has as added was
-// in qBittorrent before the query, so a torrent that is not in the answer is really missing.
+// poll reads all jobs and torrents once. The jobs are read before the torrents: a job recorded as added was in
+// qBittorrent before the query, so a torrent absent from the answer is really missing.
 func (s *Sync) poll(ctx context.Context) (poll Poll) {
 	var jobs []download.WatchedDownload
 	if jobs, poll.Err = s.jobs(ctx); poll.Err != nil {
-		s.Log.Warn("downloads cannot be read", "error", poll.Err)
+		s.Log.Warn("poll of downloads failed", "error", poll.Err)
 		return poll
 	}
-
-	poll.Notified = s.notify(ctx, cancels(jobs))
-	temporalio.Progressed(ctx)
 
 	var torrents []qbittorrent.Torrent
 	if torrents, poll.Err = s.listTorrents(ctx); poll.Err != nil {
@@ -165,20 +167,29 @@ func (s *Sync) poll(ctx context.Context) (poll Poll) {
 	poll.Jobs, poll.Torrents = len(jobs), len(torrents)
 	index := indexTorrents(torrents)
 	present := make(map[int64]bool, len(jobs))
+	held := s.admit(ctx, index, jobs, torrents)
+	temporalio.Progressed(ctx)
 
 	for batch := range slices.Chunk(jobs, watchBatch) {
 		for _, job := range batch {
 			present[job.ID] = s.present[job.ID] || index.of(job) != nil
 		}
-		written, notified := s.batch(ctx, index, batch)
+		written, notified := s.batch(ctx, index, slices.DeleteFunc(batch, func(job download.WatchedDownload) bool { return held[job.ID] }))
 		temporalio.Progressed(ctx)
 		poll.Written += written
 		poll.Notified += notified
 	}
 
-	s.tagsLeft = s.tagsLeft || s.present == nil || s.unseenEnds(present, index)
+	s.tagsLeft = s.tagsLeft || s.present == nil
+	for id := range s.present {
+		if _, goesOn := present[id]; !goesOn && index.byJob[id] == nil { // it ended, and its torrent is not in the answer
+			s.tagsLeft = true
+		}
+	}
 	s.present = present
+	s.reportRoom(ctx)
 	maps.DeleteFunc(s.sent, func(id int64, _ sent) bool { _, live := present[id]; return !live })
+	s.stopLeft(ctx, index, jobs)
 	s.tidy(ctx, torrents)
 	return poll
 }
@@ -194,7 +205,7 @@ func (s *Sync) jobs(ctx context.Context) (jobs []download.WatchedDownload, err e
 	}
 }
 
-// listTorrents queries qBittorrent for the torrents in the active category, and records whether it has answered.
+// listTorrents queries qBittorrent for the torrents in the active category, and records whether it answered.
 func (s *Sync) listTorrents(ctx context.Context) (torrents []qbittorrent.Torrent, err error) {
 	err = temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
 		torrents, err = s.Torrents.List(ctx)
@@ -211,10 +222,10 @@ func (s *Sync) listTorrents(ctx context.Context) (torrents []qbittorrent.Torrent
 }
 
 // noteFailure records that qBittorrent does not answer. The administrators are alerted at once to what only they can
-// repair, and to any other failure when it lasts.
+// fix, and to any other failure if it lasts.
 func (s *Sync) noteFailure(ctx context.Context, problem *fault.Error) {
 	if !s.failing {
-		s.Log.Warn("qBittorrent does not answer: no download is touched", "code", problem.Code, "cause", problem.Cause)
+		s.Log.Warn("qBittorrent unavailable, downloads left unchanged", "code", problem.Code, "cause", problem.Cause)
 		s.failing, s.failed = true, time.Now()
 	}
 
@@ -232,8 +243,8 @@ func (s *Sync) noteFailure(ctx context.Context, problem *fault.Error) {
 	}
 }
 
-// noteAnswer records that qBittorrent has answered. What qBittorrent has shown before a restart, or before a pause of
-// the polls, no longer counts.
+// noteAnswer records that qBittorrent has answered. What qBittorrent showed before a restart, or before an interval
+// without polls, no longer counts.
 func (s *Sync) noteAnswer(ctx context.Context) error {
 	sessions := s.Torrents.Sessions()
 	restarted := s.sessions != 0 && sessions != s.sessions
@@ -242,12 +253,12 @@ func (s *Sync) noteAnswer(ctx context.Context) error {
 	}
 
 	if s.failing {
-		s.Log.Info("qBittorrent answers again")
+		s.Log.Info("qBittorrent available again")
 	}
 
-	// Another process may have raised them. A job that still waits for room raises its alert again within a minute.
+	// Another process may have raised them.
 	if s.failing || s.polled.IsZero() {
-		for _, kind := range []string{notice.AlertDownloadsAway, notice.AlertDownloadsLogin, notice.AlertDownloadsSpace} {
+		for _, kind := range []string{notice.AlertDownloadsAway, notice.AlertDownloadsLogin} {
 			if err := s.Alerts.ResolveAlert(ctx, kind); err != nil {
 				return err
 			}
@@ -262,7 +273,7 @@ func (s *Sync) noteAnswer(ctx context.Context) error {
 	return nil
 }
 
-// batch writes what was seen of some jobs, and notifies their workflows. What cannot be written or sent now is seen
+// batch records what was seen of some jobs, and notifies their workflows. What cannot be written or sent now is seen
 // again by the next poll.
 func (s *Sync) batch(
 	ctx context.Context, index *torrentIndex, jobs []download.WatchedDownload,
@@ -276,8 +287,6 @@ func (s *Sync) batch(
 		}
 		earlier := index.completed(job, torrent)
 		switch {
-		case job.CancelRequested:
-			continue
 		case earlier != 0:
 			complete := lifecycle.Observation{JobID: job.ID, State: lifecycle.ObservedComplete, Place: earlier}
 			pending = append(pending, notification{job, complete})
@@ -299,12 +308,12 @@ func (s *Sync) batch(
 	return written, s.notify(ctx, pending)
 }
 
-// save writes a batch. When the record refuses it, save writes row by row, so that one bad job never stops the others.
+// save writes a batch. If the record rejects it, save writes row by row, so that one bad job never stops the others.
 func (s *Sync) save(ctx context.Context, seen []download.Progress) (written int64) {
 	written, err := s.Store.SaveProgress(ctx, seen)
 	if err == nil || ctx.Err() != nil || len(seen) == 1 || fault.CodeOf(err) == fault.StoreUnavailable {
 		if err != nil && ctx.Err() == nil {
-			s.Log.Warn("progress not written", "download", seen[0].ID, "jobs", len(seen), "error", err)
+			s.Log.Warn("progress not recorded", "download", seen[0].ID, "jobs", len(seen), "error", err)
 		}
 		return written
 	}

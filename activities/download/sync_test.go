@@ -45,8 +45,6 @@ func (e *ears) SignalWorkflow(_ context.Context, workflowID, _, name string, arg
 	switch name {
 	case lifecycle.DownloadObservedSignal, lifecycle.DownloadEarlierSignal:
 		e.heard = append(e.heard, arg.(lifecycle.Observation))
-	case lifecycle.CancelSignal:
-		e.heard = append(e.heard, lifecycle.Observation{JobID: arg.(int64), State: name})
 	default:
 		return fmt.Errorf("signal %s", name)
 	}
@@ -76,7 +74,7 @@ func newWatcher(t *testing.T, o torrentsim.QBittorrentOptions) *watcher {
 	return w
 }
 
-// pollOnce polls once, lets the record follow as the workflows would write it, and returns the notifications.
+// pollOnce polls once, updates the record as the workflows would, and returns the notifications.
 func (w *watcher) pollOnce() (poll Poll, heard []lifecycle.Observation) {
 	w.t.Helper()
 	w.ears.heard = nil
@@ -86,25 +84,25 @@ func (w *watcher) pollOnce() (poll Poll, heard []lifecycle.Observation) {
 	return poll, w.ears.heard
 }
 
-// follow writes what workflows write when they hear this, except for the end of a job.
+// follow writes what workflows write on these notifications, except the end of a job.
 func (w *watcher) follow(heard []lifecycle.Observation) {
 	w.t.Helper()
 	var ids []int64
 	var states []string
-	var stalled []bool
+	var stalled, stopped []bool
 	for _, o := range heard {
-		ids, states, stalled = append(ids, o.JobID), append(states, o.State), append(stalled, o.Stalled)
+		ids, states = append(ids, o.JobID), append(states, o.State)
+		stalled, stopped = append(stalled, o.Stalled), append(stopped, o.Stopped)
 	}
 
 	w.exec(`UPDATE download_jobs d SET status = now_status, first_not_found_at_utc = CASE WHEN missing THEN now() END,
 		attention = now_attention, row_version = row_version + 1
 		FROM (SELECT d.id AS job, CASE WHEN state = 'downloading' THEN state ELSE status END AS now_status,
 			state = 'absent' OR state = '' AND first_not_found_at_utc IS NOT NULL AS missing,
-			CASE WHEN stalled THEN 'stalled' ELSE '' END AS now_attention
-			FROM unnest($1::bigint[], $2::text[], $3::bool[]) AS h (id, state, stalled) JOIN download_jobs d USING (id)
-			WHERE state <> 'cancel') AS known
+			CASE WHEN stalled THEN 'stalled' WHEN stopped THEN 'TORRENT_STOPPED' ELSE '' END AS now_attention
+			FROM unnest($1::bigint[], $2::text[], $3::bool[], $4::bool[]) AS h (id, state, stalled, stopped) JOIN download_jobs d USING (id)) AS known
 		WHERE d.id = job AND (status, first_not_found_at_utc IS NOT NULL, attention) <> (now_status, missing, now_attention)`,
-		ids, states, stalled)
+		ids, states, stalled, stopped)
 }
 
 // wantHeard polls, and compares the notified states, job by job.
@@ -119,7 +117,7 @@ func (w *watcher) wantHeard(when string, want ...string) Poll {
 		for _, mark := range []struct {
 			text string
 			set  bool
-		}{{" restarted", o.Restarted}, {" resumed", o.Resumed}, {" stalled", o.Stalled}, {" next", o.Next}} {
+		}{{" restarted", o.Restarted}, {" resumed", o.Resumed}, {" stalled", o.Stalled}, {" stopped", o.Stopped}, {" next", o.Next}} {
 			if mark.set {
 				text += mark.text
 			}
@@ -140,7 +138,7 @@ func (w *watcher) change(job download.Download, c torrentsim.TorrentChange) {
 
 func state(s string) torrentsim.TorrentChange { return torrentsim.TorrentChange{State: &s} }
 
-// TestTold follows one torrent: workflows hear of changes, and of nothing else.
+// TestTold follows one torrent: workflows are notified of changes, and of nothing else.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Meta: torrentsim.Never}})
@@ -204,7 +202,7 @@ func TestMissingAndBack(t *testing.T) {
 	}
 }
 
-// TestOutage touches no job while qBittorrent is away; what is missing afterwards may have been lost on the way.
+// TestOutage touches no job while qBittorrent is unavailable; what is missing afterwards may have been lost meanwhile.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
@@ -260,7 +258,7 @@ func TestBroken(t *testing.T) {
 	w.wantHeard("another error", "broken resumed")
 	w.wantHeard("still")
 
-	// One that is not ours any more is left alone, and missing.
+	// One that is no longer ours is left alone, and missing.
 	w.must(w.qb.Remove(job.Tag()))
 	w.must(w.qb.Put(torrentsim.Torrent{
 		InfohashV1: magnet(1)[20:], Name: "theirs", Size: 5, Category: "films", Tags: []string{job.Tag()},
@@ -269,11 +267,11 @@ func TestBroken(t *testing.T) {
 	w.must(err)
 	w.wantHeard("moved away", "absent")
 
-	// A notification just before a torrent was resumed must not hide the next error.
+	// A notification just before the torrent was resumed must not hide the next error.
 	other := w.added(magnet(2))
 	w.change(other, state("error"))
 	w.ears.deaf = func(string) error {
-		return w.Store.Downloads.MarkResumed(context.Background(), other.ID) // the workflow is quick
+		return w.Store.Downloads.MarkResumed(context.Background(), other.ID) // the workflow is fast
 	}
 
 	w.wantHeard("a quick workflow", "broken")
@@ -339,10 +337,10 @@ func TestOutageIsNoStandstill(t *testing.T) {
 	w.wantHeard("and does so yet")
 }
 
-// Settings are those of the watcher.
+// Settings are the watcher's.
 func (w *watcher) Settings() *SyncSettings { return &w.Sync.Settings }
 
-// TestUntold repeats failed notifications, and leaves jobs alone that have no workflow.
+// TestUntold repeats failed notifications, and leaves jobs without a workflow alone.
 func TestUntold(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
@@ -369,7 +367,7 @@ func TestUntold(t *testing.T) {
 	w.wantHeard("at last")
 }
 
-// TestRepeated repeats a signal that changes nothing in the record, only after a pause, and to another watcher at once.
+// TestRepeated repeats a signal that changes nothing in the record, only after a delay, and to another watcher at once.
 func TestRepeated(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{})
@@ -388,34 +386,7 @@ func TestRepeated(t *testing.T) {
 	w.wantHeard("another process", "complete")
 }
 
-// TestTellsOfCancel tells a workflow once of a cancel that the record has, also while qBittorrent is away; again when the
-// record has changed; and of nothing else.
-func TestTellsOfCancel(t *testing.T) {
-	t.Parallel()
-	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
-	ctx, job := t.Context(), w.added(magnet(1))
-	w.wantHeard("at first", "downloading")
-	w.must(w.Store.Downloads.RequestCancel(ctx, job.ID, nil, false))
-	w.ears.deaf = func(string) error { return errors.New("Temporal is away") }
-	w.wantHeard("while Temporal is away")
-
-	w.ears.deaf = nil
-	w.qb.AddFault(sim.Fault{Kind: "503"})
-	if poll, heard := w.pollOnce(); poll.Notified != 1 || len(heard) != 1 || heard[0].State != lifecycle.CancelSignal {
-		t.Errorf("while qBittorrent is away: %+v, %+v", poll, heard)
-	}
-	w.qb.ClearFaults()
-	w.must(w.qb.Remove(job.Tag()))
-	w.wantHeard("afterwards")
-
-	w.exec(`UPDATE download_jobs SET row_version = row_version + 1`)
-	w.wantHeard("after a change", lifecycle.CancelSignal)
-	w.exec(`UPDATE download_jobs SET row_version = row_version + 1`)
-	w.must(w.Store.Downloads.BeginRemoval(ctx, job.ID))
-	w.wantHeard("while the torrent is being removed")
-}
-
-// TestMatching finds torrents whose mark is gone, by each of their hashes, and two jobs on one torrent.
+// TestMatching finds torrents that have lost their tag, by each of their hashes, and two jobs on one torrent.
 func TestMatching(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(
@@ -439,13 +410,14 @@ func TestMatching(t *testing.T) {
 	w.wantHeard("without marks")
 }
 
-// TestOnePoll watches 1,050 jobs: one request, rows in batches, all jobs each time, and one bad job stops no other.
+// TestOnePoll watches 1,050 jobs: one request, rows in batches, all jobs each time, and one bad job does not stop
+// others.
 func TestOnePoll(t *testing.T) {
 	t.Parallel()
 	const jobs = 1050
 	w := newWatcher(t, torrentsim.QBittorrentOptions{})
-	w.exec(`INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, added_at)
-		SELECT 1, 1000 + n, 'text', 'test', 'magnet:' || n, now() FROM generate_series(1, $1::int) AS n`, jobs)
+	w.exec(`INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, added_at, size)
+		SELECT 1, 1000 + n, 'text', 'test', 'magnet:' || n, now(), 1 << 30 FROM generate_series(1, $1::int) AS n`, jobs)
 	var torrents []torrentsim.Torrent
 
 	for i := range jobs {
@@ -477,7 +449,7 @@ func TestOnePoll(t *testing.T) {
 		t.Errorf("%+v, %d told, %d requests", second, len(heard), requests())
 	}
 
-	// Job 17 cannot be written: the others of its batch are, and its workflow is notified all the same.
+	// Job 17 cannot be written: the others in its batch are, and its workflow is notified nevertheless.
 	w.exec(`ALTER TABLE download_jobs ADD CHECK (id <> 17 OR progress < 0.15)`)
 	w.must(w.qb.Advance(time.Hour))
 	third, _ := w.pollOnce()
@@ -499,7 +471,6 @@ func TestOnePoll(t *testing.T) {
 func TestTidy(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
-	ctx := t.Context()
 	jobs := map[string]download.Download{}
 	for i, name := range []string{"active", "completed", "failed", "canceled", "kept"} {
 		jobs[name] = w.added(magnet(i))
@@ -511,7 +482,7 @@ func TestTidy(t *testing.T) {
 		InfohashV1: magnet(8)[20:], Name: "unknown", Size: 5, Category: "active", Tags: []string{"job-999"},
 	}))
 	w.must(w.qb.Put(torrentsim.Torrent{InfohashV1: magnet(9)[20:], Name: "by hand", Size: 5, Category: "active"}))
-	w.must(w.Store.Downloads.RequestCancel(ctx, jobs["kept"].ID, nil, true))
+	w.cancel(jobs["kept"], true)
 	w.end(jobs["completed"], lifecycle.DownloadActionComplete)
 	for _, job := range []download.Download{jobs["failed"], shared} {
 		w.end(job, lifecycle.DownloadActionFail)
@@ -554,8 +525,8 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// TestTagsLeft removes torrents by hand while their jobs end: their tags go, and nobody else's. Where nothing ends
-// unseen, nothing is asked.
+// TestTagsLeft removes torrents by hand while their jobs end: their tags are removed, and no others. If nothing ends
+// unseen, no request is made.
 func TestTagsLeft(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
@@ -595,6 +566,10 @@ func TestTagsLeft(t *testing.T) {
 	w.end(done, lifecycle.DownloadActionComplete)
 	w.end(failed, lifecycle.DownloadActionFail)
 	w.must(w.qb.Remove(magnet(3)[20:]))
+	w.pollOnce()
+	if asked := sweep(); asked != 0 {
+		t.Errorf("a torrent is tidied up, and %d requests are made", asked)
+	}
 	w.pollOnce()
 	w.qb.AddFault(sim.Fault{Match: "deleteTags", Kind: "500", Times: 1})
 	sweep()

@@ -11,22 +11,25 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// tidy deals with torrents in the active category whose jobs have all ended.
+// tidy handles torrents in the active category whose jobs have all ended.
 func (s *Sync) tidy(ctx context.Context, torrents []qbittorrent.Torrent) {
 	ended, err := s.ended(ctx, torrents)
 	temporalio.Progressed(ctx)
+	s.tidied = err == nil
 	if err == nil && len(ended) > 0 {
-		err = s.applyTidy(ctx, planTidy(torrents, ended))
+		plan := planTidy(torrents, ended)
+		s.tidied = len(plan.remove)+len(plan.finish) == 0
+		err = s.applyTidy(ctx, plan)
 	}
 	s.reportTidyError(err)
 }
 
-// tidyPlan says what to do with torrents whose jobs have all ended.
+// tidyPlan is what to do with torrents whose jobs have all ended.
 type tidyPlan struct {
 	remove []removal                        // canceled, and added again by a late request
-	stop   []qbittorrent.Torrent            // failed: the next try of the same torrent continues with the data that is there
-	finish map[string][]qbittorrent.Torrent // by the done category: of failed ones "", of completed ones their medium
-	tags   []string                         // of jobs that have failed or were canceled, and of sources that were not needed
+	stop   []qbittorrent.Torrent            // failed: the next attempt with this torrent reuses the data
+	finish map[string][]qbittorrent.Torrent // by the done category: "" for failed ones, the medium for completed ones
+	tags   []string                         // of failed or canceled jobs, and of unneeded sources
 	sweep  bool                             // tags may be left of sources whose torrents are gone
 }
 
@@ -36,7 +39,7 @@ type removal struct {
 	keepFiles bool
 }
 
-// planTidy sorts torrents by how their jobs have ended. It plans few removals, because each one costs a request.
+// planTidy sorts torrents by how their jobs ended. It plans few removals, because each one costs a request.
 func planTidy(torrents []qbittorrent.Torrent, ended map[int64]download.EndedDownload) (plan tidyPlan) {
 	plan.finish = map[string][]qbittorrent.Torrent{}
 	for _, t := range torrents {
@@ -62,8 +65,8 @@ func planTidy(torrents []qbittorrent.Torrent, ended map[int64]download.EndedDown
 	return plan
 }
 
-// statusOf is how a source of a job has ended; empty: its job has not. One that has not brought the medium of a completed
-// job is not needed any more.
+// statusOf is how a job's source ended; empty: its job has not. One that did not bring a completed job's medium is no
+// longer needed.
 func statusOf(source download.Tagged, ended map[int64]download.EndedDownload) lifecycle.DownloadState {
 	job := ended[source.Job]
 	if job.Status == lifecycle.DownloadCompleted && job.Place != source.Place {
@@ -72,7 +75,7 @@ func statusOf(source download.Tagged, ended map[int64]download.EndedDownload) li
 	return job.Status
 }
 
-// applyTidy carries a plan out, up to the first error.
+// applyTidy executes a plan, up to the first error.
 func (s *Sync) applyTidy(ctx context.Context, plan tidyPlan) error {
 	for _, r := range plan.remove {
 		err := temporalio.LoopStep(ctx, func(ctx context.Context) error {
@@ -100,8 +103,7 @@ func (s *Sync) applyTidy(ctx context.Context, plan tidyPlan) error {
 	return err
 }
 
-// ended finds out which of the jobs on these torrents have ended. In most polls all are active; then it queries
-// nothing.
+// ended returns which of the jobs on these torrents have ended. In most polls all are active; then it queries nothing.
 func (s *Sync) ended(
 	ctx context.Context, torrents []qbittorrent.Torrent,
 ) (map[int64]download.EndedDownload, error) {
@@ -120,7 +122,7 @@ func (s *Sync) ended(
 	return s.endedOf(ctx, asked)
 }
 
-// endedOf finds out which of these jobs have ended.
+// endedOf returns which of these jobs have ended.
 func (s *Sync) endedOf(ctx context.Context, asked []int64) (map[int64]download.EndedDownload, error) {
 	jobs, err := s.Store.Ended(ctx, asked)
 	temporalio.Progressed(ctx)
@@ -131,9 +133,8 @@ func (s *Sync) endedOf(ctx context.Context, asked []int64) (map[int64]download.E
 	return ended, err
 }
 
-// endOf returns the end that decides about a torrent: a completed job comes before a failed one, and a failed one
-// before a canceled one, so that no files are deleted that another job keeps. It has no status while a job is live or
-// unknown.
+// endOf returns the end that decides about a torrent: completed takes precedence over failed, and failed over canceled,
+// so that no files are deleted that another job keeps. It has no status while a job is live or unknown.
 func endOf(t qbittorrent.Torrent, ended map[int64]download.EndedDownload) (end download.EndedDownload) {
 	rank := map[lifecycle.DownloadState]int{
 		lifecycle.DownloadCanceled: 1, lifecycle.DownloadFailed: 2, lifecycle.DownloadCompleted: 3,
@@ -156,21 +157,11 @@ func endOf(t qbittorrent.Torrent, ended map[int64]download.EndedDownload) (end d
 	return end
 }
 
-// unseenEnds says whether a job has ended whose torrent is not in the answer.
-func (s *Sync) unseenEnds(active map[int64]bool, index *torrentIndex) bool {
-	for id := range s.present {
-		if _, goesOn := active[id]; !goesOn && index.byJob[id] == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// sweepTags drops the tags of failed and canceled jobs that tidy does not find: a person has removed the torrent by
-// hand while its job ended, or the torrent has left the active category before its tags were dropped. It costs some
-// requests and runs only when one of the two may have happened.
+// sweepTags drops the tags of failed and canceled jobs that tidy does not find: a person removed the torrent by hand
+// while its job ended, or the torrent left the active category before its tags were dropped. It costs some requests and
+// runs only if one of the two may have happened, and after tidy: the tag of a torrent about to be removed would stay.
 func (s *Sync) sweepTags(ctx context.Context) {
-	if !s.tagsLeft {
+	if !s.tagsLeft || !s.tidied {
 		return
 	}
 
@@ -195,7 +186,7 @@ func (s *Sync) dropTags(ctx context.Context, tags []string) error {
 	return nil
 }
 
-// orphanedTags finds tags of ended jobs that no torrent in the active category has.
+// orphanedTags returns tags of ended jobs that no torrent in the active category has.
 func (s *Sync) orphanedTags(ctx context.Context) (orphaned []string, err error) {
 	var tags []string
 	err = temporalio.LoopStep(ctx, func(ctx context.Context) (err error) {
@@ -239,6 +230,6 @@ func (s *Sync) orphanedTags(ctx context.Context) (orphaned []string, err error) 
 // reportTidyError logs why something was left untidy; the next poll tries again.
 func (s *Sync) reportTidyError(err error) {
 	if problem := fault.As(err); problem != nil {
-		s.Log.Warn("torrents of ended downloads are left as they are", "code", problem.Code, "cause", problem.Cause)
+		s.Log.Warn("torrents of ended downloads not cleaned up", "code", problem.Code, "cause", problem.Cause)
 	}
 }

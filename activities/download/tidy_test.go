@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// TestPlanTidy sorts torrents by how all of their jobs have ended.
+// TestPlanTidy sorts torrents by how all of their jobs ended.
 func TestPlanTidy(t *testing.T) {
 	t.Parallel()
 	ended := map[int64]download.EndedDownload{}
@@ -23,7 +23,7 @@ func TestPlanTidy(t *testing.T) {
 		ended[id] = end
 	}
 
-	const active = 9 // is not over
+	const active = 9 // has not ended
 	for name, c := range map[string]struct {
 		jobs []int64
 		want string // what is removed, stopped, finished; how many tags are dropped

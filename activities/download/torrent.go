@@ -3,29 +3,44 @@ package download
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/qbittorrent"
+	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/temporalio"
 	"stagecoach/internal/torrent"
 )
 
-// spacePause is the pause between two queries of the free space.
+// spacePause is the interval between two queries of the free space.
 const spacePause = time.Minute
 
-// AddTorrent adds a job's torrent to qBittorrent, or adds it again. It does nothing for a job that has ended or whose
-// cancel is requested; the result says so. The type of its error is the fault code, which the record has as well, for
-// people.
-func (d *Activities) AddTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
+// AddTorrent adds a job's torrent to qBittorrent, or re-adds it. Does nothing for a job that has ended or whose cancel
+// is requested; the result says so. The type of its error is the fault code, which is also recorded for people. An
+// outage of the record and a stopping worker cost no attempt.
+func (d *Activities) AddTorrent(ctx context.Context, jobID int64) (record lifecycle.DownloadRecord, err error) {
 	defer temporalio.SendHeartbeats(ctx)()
-	job, err := d.Store.ByID(ctx, jobID)
+	ctx, stop := temporalio.WithHandOver(ctx, d.Settings.HandOverAfter)
+	defer stop()
+
+	var job download.Download
+	err = core.RetryWhileUnavailable(ctx, func() (err error) {
+		job, err = d.addJob(ctx, jobID)
+		return err
+	})
+	if err != nil {
+		return record, d.notAdded(ctx, jobID, err)
+	}
+	return recordOf(job), nil
+}
+
+func (d *Activities) addJob(ctx context.Context, id int64) (download.Download, error) {
+	job, err := d.Store.ByID(ctx, id)
 	if err != nil || lifecycle.Download.Terminal(job.State) || job.CancelRequestedAt != nil {
-		return answer(ctx, job, err)
+		return job, err
 	}
 
 	err = d.handOver(ctx, job)
@@ -36,13 +51,12 @@ func (d *Activities) AddTorrent(ctx context.Context, jobID int64) (lifecycle.Dow
 	}
 
 	if err == nil {
-		err = d.Store.MarkAdded(ctx, jobID, job.SourcePlace)
+		err = d.Store.MarkAdded(ctx, id, job.SourcePlace)
 	}
-
 	if err != nil {
-		return lifecycle.DownloadRecord{}, d.notAdded(ctx, job, err)
+		return job, err
 	}
-	return recordOf(job), nil
+	return d.Store.ByID(ctx, id)
 }
 
 func (d *Activities) handOver(ctx context.Context, job download.Download) error {
@@ -50,7 +64,7 @@ func (d *Activities) handOver(ctx context.Context, job download.Download) error 
 		return fault.New(fault.BookGone, "the book is gone")
 	}
 
-	wanted, identity, err := d.torrent(ctx, job)
+	wanted, identity, size, err := d.torrent(ctx, job)
 	if err != nil {
 		return err
 	}
@@ -59,8 +73,8 @@ func (d *Activities) handOver(ctx context.Context, job download.Download) error 
 		return err
 	}
 
-	if job.AddedAt == nil { // a torrent that is added once more passed this check before, and has only its grace
-		if err := d.checkSpace(ctx); err != nil {
+	if job.AddedAt == nil { // a re-added torrent passed this check before, and has only its grace
+		if err := d.checkSpace(ctx, size); err != nil {
 			return err
 		}
 	}
@@ -78,56 +92,60 @@ func (d *Activities) handOver(ctx context.Context, job download.Download) error 
 	switch {
 	case lookErr != nil:
 		return lookErr
-	case there == nil: // qBittorrent does not accept it as a torrent, or has not finished its start
-		return fault.New(fault.ProviderRejected, "qBittorrent does not take the torrent").Retry()
+	case there == nil: // qBittorrent rejects it as a torrent, or is still starting
+		return fault.New(fault.ProviderRejected, "qBittorrent rejected the torrent").Retry()
+	case !d.Torrents.Ours(*there):
+		if err := d.Store.NoteElsewhere(ctx, job.ID, clean(there.Category, "")); err != nil {
+			return err
+		}
+		return fault.New(fault.TorrentElsewhere, "qBittorrent has the torrent in a category of another program")
 	default:
 		return d.Torrents.Adopt(ctx, *there, job.Tag())
 	}
 }
 
-// torrent returns what is to be added: a magnet link as it is, or the file behind an address, which FetchTorrent has
-// fetched.
+// torrent returns what to add: a magnet link as it is, or the file behind an address, fetched by FetchTorrent, and the
+// size in bytes that it describes; 0: unknown.
 func (d *Activities) torrent(
 	ctx context.Context, job download.Download,
-) (wanted qbittorrent.NewTorrent, identity torrent.Identity, err error) {
+) (wanted qbittorrent.NewTorrent, identity torrent.Identity, size int64, err error) {
 	wanted.Tag = job.Tag()
 	source, err := torrent.ParseSource(job.SourceURL)
 	if err != nil {
-		return wanted, identity, err
+		return wanted, identity, 0, err
 	}
 	if source.Magnet {
 		wanted.Magnet = job.SourceURL
-		return wanted, source.Identity, nil
+		return wanted, source.Identity, 0, nil
 	}
 
-	file, identity, err := d.file(ctx, job)
+	file, identity, size, err := d.file(ctx, job)
 	if isMagnet(file) {
 		wanted.Magnet = string(file)
 	} else {
 		wanted.File = file
 	}
-	return wanted, identity, err
+	return wanted, identity, size, err
 }
 
-// checkSpace makes a job wait while the disk is nearly full.
-func (d *Activities) checkSpace(ctx context.Context) error {
-	if d.Settings.MinFree == 0 {
-		return nil
+// checkSpace makes a job wait while a torrent of this size does not fit on the disk.
+func (d *Activities) checkSpace(ctx context.Context, size int64) error {
+	var active []qbittorrent.Torrent
+	if size > 0 { // otherwise what others will use does not count before the size is known
+		var err error
+		if active, err = d.Torrents.List(ctx); err != nil {
+			return err
+		}
 	}
-
-	free, err := d.Torrents.FreeSpace(ctx)
-	if err != nil {
+	left, err := d.Space.left(ctx, d.Torrents, active)
+	if err != nil || left.fits(size, size) {
 		return err
 	}
-	if free < 0 || free >= d.Settings.MinFree {
-		return d.Alerts.ResolveAlert(ctx, notice.AlertDownloadsSpace)
-	}
-
-	return fault.New(fault.NoFreeSpace, "%d bytes are free, %d are to stay so", free, d.Settings.MinFree).After(spacePause)
+	return fault.New(fault.NoFreeSpace, "%d bytes are free, %d are needed", min(left.downloads, left.library), size).After(spacePause)
 }
 
-// AwaitSpace fails with NO_FREE_SPACE while a live job has to wait for room on the disk. Whatever else is wrong is left
-// to AddTorrent.
+// AwaitSpace fails with NO_FREE_SPACE while a live job has to wait for disk space. Any other problem is left to
+// AddTorrent.
 func (d *Activities) AwaitSpace(ctx context.Context, jobID int64) error {
 	defer temporalio.SendHeartbeats(ctx)()
 	job, err := d.Store.ByID(ctx, jobID)
@@ -135,7 +153,10 @@ func (d *Activities) AwaitSpace(ctx context.Context, jobID int64) error {
 		return nil
 	}
 
-	err = d.checkSpace(ctx)
+	_, _, size, err := d.torrent(ctx, job)
+	if err == nil {
+		err = d.checkSpace(ctx, size)
+	}
 	if fault.CodeOf(err) != fault.NoFreeSpace {
 		return nil
 	}
@@ -144,7 +165,7 @@ func (d *Activities) AwaitSpace(ctx context.Context, jobID int64) error {
 	return temporalio.ActivityError(ctx, temporalio.FaultOf(err))
 }
 
-// place decides once where a job's files go: a folder of its own, because a torrent may be named like another.
+// place decides once where a job's files go: a folder of its own, because torrents may share a name.
 func (d *Activities) place(ctx context.Context, job download.Download) (path string, err error) {
 	if job.SavePath != "" {
 		return job.SavePath, nil
@@ -154,34 +175,30 @@ func (d *Activities) place(ctx context.Context, job download.Download) (path str
 			return "", err
 		}
 	}
-	path = strings.TrimRight(path, "/") + "/" + job.Tag()
+	path = qbittorrent.Within(path, job.Tag())
 	return path, d.Store.Place(ctx, job.ID, job.SourcePlace, path)
 }
 
-// notAdded records why a job was not added, and returns an error that says whether Temporal tries again.
-func (d *Activities) notAdded(ctx context.Context, job download.Download, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
+// notAdded records why a job was not added, and returns an error that determines whether Temporal retries.
+func (d *Activities) notAdded(ctx context.Context, jobID int64, err error) error {
+	if ctx.Err() != nil || temporalio.IsInterruption(err) {
+		return temporalio.TryError(ctx, err)
 	}
 
 	problem := temporalio.FaultOf(err)
-	if problem.Code == fault.StoreUnavailable {
-		return temporalio.ActivityError(ctx, problem)
-	}
-
 	d.alert(ctx, problem.Code)
-	d.Log.Warn("download not handed over", "download", job.ID, "code", problem.Code, "cause", problem.Cause)
-	if noteErr := d.Store.NoteTrouble(ctx, job.ID, problem.Code); noteErr != nil {
-		return temporalio.ActivityError(ctx, temporalio.FaultOf(noteErr))
+	d.Log.Warn("torrent not added", "download", jobID, "code", problem.Code, "cause", problem.Cause)
+	if noteErr := d.Store.NoteTrouble(ctx, jobID, problem.Code); noteErr != nil {
+		return temporalio.TryError(ctx, noteErr)
 	}
 
-	if problem.Code == fault.ProviderUnauthorized || problem.Code == fault.Internal { // a person repairs it
+	if problem.Code == fault.ProviderUnauthorized || problem.Code == fault.Internal { // a person has to fix it
 		problem = problem.Retry()
 	}
 	return temporalio.ActivityError(ctx, problem)
 }
 
-// alerts are the troubles that only an administrator can repair.
+// alerts are the problems that only an administrator can fix.
 var alerts = map[fault.Code]string{
 	fault.ProviderUnauthorized: notice.AlertDownloadsLogin,
 	fault.NoFreeSpace:          notice.AlertDownloadsSpace,
@@ -213,12 +230,12 @@ func (d *Activities) ResumeTorrent(ctx context.Context, jobID int64) error {
 // Requery is the result of a new query for a missing torrent.
 type Requery struct {
 	Found bool `json:"found,omitempty"`
-	// Wait is what is left of the grace; 0: it is over.
+	// Wait is the remaining grace; 0: it is over.
 	Wait time.Duration `json:"wait,omitempty"`
 }
 
-// LookForTorrent queries whether a missing torrent is there again, and else returns what is left of its grace. When
-// nothing is left, it also deletes the tag that has outlived the torrent.
+// LookForTorrent queries whether a missing torrent is back, and otherwise returns its remaining grace. If none is left,
+// it also deletes the tag that outlived the torrent.
 func (d *Activities) LookForTorrent(ctx context.Context, jobID int64) (again Requery, err error) {
 	defer temporalio.SendHeartbeats(ctx)()
 	job, there, err := d.find(ctx, jobID)
@@ -226,7 +243,7 @@ func (d *Activities) LookForTorrent(ctx context.Context, jobID int64) (again Req
 	case err != nil:
 	case there != nil && d.Torrents.Ours(*there):
 		again.Found = true
-		err = d.Torrents.Activate(ctx, *there) // else the watcher would not see it
+		err = d.Torrents.Activate(ctx, *there) // otherwise the watcher would not see it
 	default:
 		again.Wait, err = d.Store.GraceLeft(ctx, jobID, d.Settings.Grace, d.Settings.PollGap)
 		if err == nil && again.Wait == 0 {
@@ -237,10 +254,10 @@ func (d *Activities) LookForTorrent(ctx context.Context, jobID int64) (again Req
 	return again, retryAlways(ctx, err)
 }
 
-// RemoveTorrent removes the torrents of a job, or leaves them to other jobs that hold them, and succeeds only once that
-// is done. It records a failure for the people who wait for the end. A job that has ended keeps its end, which the result
-// returns. Its workflow may not know that end: when Temporal rejects a workflow task because a signal arrived at that
-// moment, the write of that task is in the record all the same.
+// RemoveTorrent removes a job's torrents, or leaves them to other jobs that hold them, and succeeds only once that is
+// done. It records a failure for the people waiting for the end. An ended job keeps its end, which the result returns.
+// Its workflow may not know that end: when Temporal rejects a workflow task because a signal arrived at that moment,
+// that task's write is in the record all the same.
 func (d *Activities) RemoveTorrent(ctx context.Context, jobID int64) (lifecycle.DownloadRecord, error) {
 	defer temporalio.SendHeartbeats(ctx)()
 	if err := d.Store.BeginRemoval(ctx, jobID); err != nil {
@@ -287,7 +304,7 @@ func (d *Activities) letGo(ctx context.Context, job download.Download, t qbittor
 
 	left, err := d.Torrents.Find(ctx, tag, t.V1, t.V2)
 	if err == nil && left != nil {
-		return fault.New(fault.ProviderUnavailable, "qBittorrent has the torrent still").Retry()
+		return fault.New(fault.ProviderUnavailable, "qBittorrent still has the torrent").Retry()
 	}
 	return err
 }

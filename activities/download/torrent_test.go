@@ -18,6 +18,7 @@ import (
 	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/store/notice"
+	"stagecoach/internal/torrent"
 )
 
 // TestHandOver adds a magnet link and a .torrent file, which is fetched once however often it is added.
@@ -51,7 +52,27 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestHandOverFails has a line for each way it can go wrong.
+// TestHandOverOfATorrentOfOthers reports at once that qBittorrent has the torrent, and in which category, without
+// touching it.
+func TestHandOverOfATorrentOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, category := range []string{"sonarr", ""} {
+		s := newRig(t, torrentsim.QBittorrentOptions{})
+		s.must(s.qb.Put(torrentsim.Torrent{InfohashV1: magnet(1)[20:], Name: "theirs", Size: 5, Category: category}))
+		job := s.job(magnet(1))
+		err := s.add(job)
+		s.wantFailure(err, fault.TorrentElsewhere, false)
+		if category != "" && strings.Contains(err.Error(), category) {
+			t.Errorf("a category is in the history: %v", err)
+		}
+		now := s.reload(job)
+		if now.LastError != "TORRENT_ELSEWHERE" || now.OtherCategory != category || now.AddedAt != nil || len(s.qb.Torrents()[0].Tags) > 0 {
+			t.Errorf("%+v", now)
+		}
+	}
+}
+
+// TestHandOverFails has a case for each way it can fail.
 func TestHandOverFails(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,6 +83,8 @@ func TestHandOverFails(t *testing.T) {
 			_, _ = w.Write(make([]byte, 2<<20))
 		case "/bomb": // 5.2 million empty files
 			fmt.Fprint(w, "d4:infod5:filesl", strings.Repeat("de", 5_200_000), "e4:name1:a12:piece lengthi16384e6:pieces20:pppppppppppppppppppp", "ee")
+		case "/many": // 10,001 empty files
+			fmt.Fprint(w, "d4:infod5:filesl", strings.Repeat("d6:lengthi0e4:pathl1:aee", torrent.MaxFiles+1), "e4:name1:a12:piece lengthi16384e6:pieces20:pppppppppppppppppppp", "ee")
 		case "/busy":
 			w.WriteHeader(http.StatusServiceUnavailable)
 		default:
@@ -74,13 +97,14 @@ func TestHandOverFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		link  string
 		set   func(*rig)
-		codes []fault.Code // of one attempt after the other; empty: it succeeds
+		codes []fault.Code // of consecutive attempts; empty: it succeeds
 	}{
 		"no such file":      {site.URL + "/none", nil, []fault.Code{fault.SourceRefused}},
 		"a page":            {site.URL + "/page", nil, []fault.Code{fault.SourceNotTorrent}},
 		"too big":           {site.URL + "/big", nil, []fault.Code{fault.SourceNotTorrent}},
 		"a bomb":            {site.URL + "/bomb", nil, []fault.Code{fault.SourceNotTorrent}},
 		"the site is busy":  {site.URL + "/busy", nil, []fault.Code{fault.SourceUnavailable, fault.SourceUnavailable}},
+		"many files":        {site.URL + "/many", nil, []fault.Code{fault.TorrentTooLarge}},
 		"a private address": {site.URL + "/none", func(s *rig) { s.Fetcher = fetch.New(fetch.Options{}) }, []fault.Code{fault.SourceForbidden}},
 		"refused while it starts": {magnet(1), func(s *rig) {
 			s.qb.AddFault(sim.Fault{Match: "torrents/add", Kind: "fails", Times: 2})
@@ -93,7 +117,7 @@ func TestHandOverFails(t *testing.T) {
 		}, []fault.Code{fault.ProviderUnavailable, ""}},
 		"there, but not ours": {magnet(1), func(s *rig) {
 			s.must(s.qb.Put(torrentsim.Torrent{InfohashV1: magnet(1)[20:], Name: "x", Size: 5, Category: "films"}))
-		}, []fault.Code{fault.ProviderRejected}},
+		}, []fault.Code{fault.TorrentElsewhere}},
 		"the book is gone": {magnet(1), func(s *rig) { s.exec(`DELETE FROM books`) }, []fault.Code{fault.BookGone}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,16 +147,16 @@ func TestHandOverFails(t *testing.T) {
 	}
 }
 
-// TestNothingToHandOver leaves jobs alone that are over, or are to end.
+// TestNothingToHandOver leaves alone jobs that have ended, or are about to.
 func TestNothingToHandOver(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{})
 	over, ending := s.job(magnet(1)), s.job(magnet(2))
 	s.end(over, lifecycle.DownloadActionFail)
-	s.must(s.Store.Downloads.RequestCancel(t.Context(), ending.ID, nil, false))
+	s.cancel(ending, false)
 
 	for job, want := range map[*download.Download]lifecycle.DownloadRecord{
-		&over:   {Status: "failed", Reason: fault.ProviderError, Place: 1},
+		&over:   {Status: "failed", Reason: fault.ProviderError, Place: 1, ChangedAt: s.reload(over).UpdatedAt.UTC()},
 		&ending: {Status: "queued", CancelRequested: true, Place: 1},
 	} {
 		value, err := s.env.ExecuteActivity(s.AddTorrent, job.ID)
@@ -152,11 +176,11 @@ func TestNothingToHandOver(t *testing.T) {
 	s.wantFailure(err, fault.DownloadNotFound, false)
 }
 
-// TestFullDisk makes new jobs wait, alerts the administrators, and continues when there is room.
+// TestFullDisk makes new jobs wait, alerts the administrators, and continues once there is space.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{FreeSpace: 1000})
-	s.Settings.MinFree = 5000
+	s.Space.MinFree = 5000
 	job := s.job(magnet(1))
 	s.wantFailure(s.add(job), fault.NoFreeSpace, true)
 	s.wantFailure(s.awaitSpace(job), fault.NoFreeSpace, true)
@@ -167,23 +191,22 @@ func TestFullDisk(t *testing.T) {
 	}
 
 	canceled := s.job(magnet(3))
-	s.must(s.Store.Downloads.RequestCancel(t.Context(), canceled.ID, nil, false))
-	s.must(s.awaitSpace(canceled)) // what is to end does not wait
+	s.cancel(canceled, false)
+	s.must(s.awaitSpace(canceled)) // a job about to end does not wait
 
 	s.must(s.qb.SetFreeSpace(9000))
 	s.must(s.awaitSpace(job))
 	s.must(s.add(job))
-	s.wantAlerts("room", notice.Alert{Kind: notice.AlertDownloadsSpace, Over: true})
-	s.must(s.qb.SetFreeSpace(-1)) // not known: no reason to wait
+	s.must(s.qb.SetFreeSpace(-1)) // unknown: no reason to wait
 	s.must(s.add(s.job(magnet(2))))
 
-	// What was let in before has its place: it is not kept waiting when it has to be added once more.
+	// An already admitted torrent keeps its place: it does not wait when it must be re-added.
 	s.must(s.qb.Remove(job.Tag()))
 	s.must(s.qb.SetFreeSpace(1000))
 	s.must(s.add(job))
 }
 
-// TestSharedTorrent lets jobs of three readers hold one torrent: each takes only its own mark away, the last one the
+// TestSharedTorrent lets jobs of three readers share one torrent: each removes only its own tag, the last one the
 // torrent.
 func TestSharedTorrent(t *testing.T) {
 	t.Parallel()
@@ -192,7 +215,7 @@ func TestSharedTorrent(t *testing.T) {
 			t.Parallel()
 			s := newRig(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: torrentsim.Never}})
 			first, second, third := s.added(magnet(1)), s.added(magnet(1)), s.added(magnet(1))
-			failed := s.added(magnet(1)) // holds nothing any more, although its mark is there
+			failed := s.added(magnet(1)) // no longer holds anything, although its tag is there
 			s.end(failed, lifecycle.DownloadActionFail)
 			if got := s.qb.Torrents(); len(got) != 1 || len(got[0].Tags) != 4 {
 				t.Fatalf("%+v", got)
@@ -207,7 +230,7 @@ func TestSharedTorrent(t *testing.T) {
 				}
 			}
 
-			s.must(s.Store.Downloads.RequestCancel(t.Context(), third.ID, nil, keep))
+			s.cancel(third, keep)
 			s.must(s.remove(third))
 			deletions := s.qb.Deletions()
 			if len(s.qb.Torrents()) != 0 || len(deletions) != 1 || deletions[0].Files == keep || slices.Contains(s.qb.Tags(), third.Tag()) {
@@ -222,7 +245,7 @@ func TestSharedTorrent(t *testing.T) {
 		first := s.added(magnet(1))
 		s.end(first, lifecycle.DownloadActionComplete)
 		s.must(s.Torrents.Finish(t.Context(), s.active(), ""))
-		second := s.added(magnet(1)) // back into the active category, else the watcher would not see it
+		second := s.added(magnet(1)) // back into the active category, otherwise the watcher would not see it
 		if got := s.torrent(second.Tag()); got == nil || got.Category != "active" {
 			t.Fatalf("%+v", got)
 		}
@@ -234,8 +257,8 @@ func TestSharedTorrent(t *testing.T) {
 	})
 }
 
-// TestFilesGone asks for what was completed long ago, and whose files somebody has deleted: it is not complete until
-// they are there again. What somebody else has just completed is not checked again.
+// TestFilesGone requests a torrent that completed long ago and whose files someone has deleted: it is not complete
+// until they are back. What another job has just completed is not rechecked.
 func TestFilesGone(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: time.Hour}})
@@ -277,7 +300,7 @@ func TestFilesGone(t *testing.T) {
 	}
 }
 
-// TestRemove checks what is left of a torrent that was removed.
+// TestRemove checks what is left of a removed torrent.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{})
@@ -298,7 +321,7 @@ func TestRemove(t *testing.T) {
 
 	s.qb.AddFault(sim.Fault{Match: "torrents/delete", Kind: "409", Times: 1})
 	other := s.added(magnet(2))
-	s.wantFailure(s.remove(other), fault.ProviderRejected, true) // there is no giving up
+	s.wantFailure(s.remove(other), fault.ProviderRejected, true) // it is retried forever
 	s.must(s.remove(other))
 
 	moved := s.added(magnet(3))
@@ -312,7 +335,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestRemovalAndCompletion makes one come after the other: the first one wins.
+// TestRemovalAndCompletion serializes the two: the first one wins.
 func TestRemovalAndCompletion(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{})
@@ -328,7 +351,7 @@ func TestRemovalAndCompletion(t *testing.T) {
 	}
 
 	s.must(s.remove(removed))
-	if got := s.move(removed, "complete", ""); got.Status != lifecycle.DownloadQueued || !got.Removing {
+	if got := s.move(removed, "complete", ""); got.Status != lifecycle.DownloadQueued {
 		t.Errorf("%+v", got)
 	}
 	if got := s.move(removed, "cancel", ""); got.Status != lifecycle.DownloadCanceled {
@@ -344,7 +367,7 @@ func (s *rig) active() (listed []qbittorrent.Torrent) {
 	return listed
 }
 
-// TestLook finds a torrent by its mark, by its hash, and in the done category, where it must not stay.
+// TestLook finds a torrent by its tag, by its hash, and in the done category, where it must not stay.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{})
@@ -382,7 +405,7 @@ func TestLook(t *testing.T) {
 	s.wantFailure(err, fault.ProviderUnavailable, true)
 }
 
-// TestMoves writes transitions, each once, and completes by way of downloading.
+// TestMoves records transitions, each once, and completes through downloading.
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{})
@@ -421,7 +444,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestNotes writes facts, each once.
+// TestNotes records facts, each once.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, torrentsim.QBittorrentOptions{})

@@ -17,9 +17,6 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// observedCancel is what the workflow of a job with a requested cancellation is notified of, in place of the torrent's state.
-const observedCancel = "cancel"
-
 // torrentIndex finds the torrents of jobs in one answer of qBittorrent.
 type torrentIndex struct {
 	byJob  map[int64][]placed
@@ -47,7 +44,7 @@ func indexTorrents(torrents []qbittorrent.Torrent) *torrentIndex {
 	return index
 }
 
-// of gives the torrent of a job's source: by its tag, else by an infohash; nil: it is not there.
+// of returns the torrent of a job's source: by its tag, otherwise by an infohash; nil: it is not there.
 func (x *torrentIndex) of(job download.WatchedDownload) *qbittorrent.Torrent {
 	for _, p := range x.byJob[job.ID] {
 		if p.place == job.Place {
@@ -57,7 +54,7 @@ func (x *torrentIndex) of(job download.WatchedDownload) *qbittorrent.Torrent {
 	return cmp.Or(x.byHash[job.InfohashV1], x.byHash[job.InfohashV2])
 }
 
-// progressOf returns the values that the record should have of a job, and whether they differ from what it has.
+// progressOf returns the values that the record should have for a job, and whether they differ from the recorded ones.
 func progressOf(job download.WatchedDownload, t *qbittorrent.Torrent) (p download.Progress, changed bool) {
 	p = download.Progress{
 		ID: job.ID, Place: job.Place, Size: job.Size, Progress: job.Progress, ExternalJobID: job.ExternalJobID, InfohashV1: job.InfohashV1,
@@ -90,7 +87,7 @@ func progressOf(job download.WatchedDownload, t *qbittorrent.Torrent) (p downloa
 	return p, compared != before || !sameETA
 }
 
-// clean returns a text that PostgreSQL accepts, else the previous text.
+// clean returns a text that PostgreSQL accepts, otherwise the previous text.
 func clean(text, before string) string {
 	if text == "" || strings.ContainsRune(text, 0) {
 		return before
@@ -98,7 +95,7 @@ func clean(text, before string) string {
 	return strings.ToValidUTF8(text, "�")
 }
 
-// hash returns an infohash with this number of digits, else the previous one.
+// hash returns an infohash with this number of digits, otherwise the previous one.
 func hash(text string, digits int, before string) string {
 	if len(text) != digits || strings.Trim(text, "0123456789abcdef") != "" {
 		return before
@@ -106,15 +103,15 @@ func hash(text string, digits int, before string) string {
 	return text
 }
 
-// settling is how long a resumed torrent may still show its error.
+// settling is how long a resumed torrent may still show its error, or as stopped.
 const settling = 5 * time.Second
 
-// observe returns what a job's workflow should know of its torrent, and whether the record shows that it does not. A
-// torrent that waits is not a change, unless it was missing.
+// observe returns what a job's workflow should know about its torrent, and whether the record shows that it does not. A
+// waiting torrent is not a change, unless it was missing.
 func (s *Sync) observe(
 	job download.WatchedDownload, t *qbittorrent.Torrent,
 ) (o lifecycle.Observation, isNew bool) {
-	o.JobID, o.Place = job.ID, job.Place
+	o.JobID, o.Place, o.NoRoom, o.NoMetadata = job.ID, job.Place, job.NoRoom, job.NoMetadata && (t == nil || t.Size == 0)
 	if t == nil {
 		o.State, o.Restarted = lifecycle.ObservedAbsent, !s.present[job.ID]
 		return o, !job.Missing
@@ -138,33 +135,22 @@ func (s *Sync) observe(
 	case qbittorrent.Lost:
 		o.State, isNew, progresses = lifecycle.ObservedLost, true, false
 	case qbittorrent.Unknown:
-		s.Log.Warn("qBittorrent shows an unknown state", "download", job.ID, "state", t.Shown)
+		s.Log.Warn("unknown torrent state", "download", job.ID, "state", t.Shown)
 	case qbittorrent.Waiting, qbittorrent.Checking:
 	}
 
-	o.Stalled, o.Next = progresses && s.stalls(job, t), progresses && s.overdue(job, t)
-	return o, isNew || o.Stalled != job.Stalled || o.Next
-}
+	o.Stopped = t.Stopped() && !job.NoRoom && job.Idle > settling
+	progresses = progresses && !job.NoRoom && !o.Stopped
 
-// stalls says whether a torrent has made no progress for too long. Right after a pause of the polls that is unknown,
-// and a job stays as it was.
-func (s *Sync) stalls(job download.WatchedDownload, t *qbittorrent.Torrent) bool {
 	idle := job.Idle > s.Settings.StalledAfter
-	if s.present == nil {
+	if s.present == nil { // right after an interval without polls: nothing is known, and a job stays as it was
 		idle = job.Stalled
 	}
-	return idle && s.Settings.StalledAfter > 0 && t.Progress == job.Progress
-}
-
-// cancels returns the notifications of requested cancellations. A job is watched until its workflow removes the torrent, so
-// the workflow may not know of the request.
-func cancels(jobs []download.WatchedDownload) (pending []notification) {
-	for _, job := range jobs {
-		if job.CancelRequested {
-			pending = append(pending, notification{job, lifecycle.Observation{JobID: job.ID, State: observedCancel}})
-		}
-	}
-	return pending
+	o.Stalled = progresses && idle && s.Settings.StalledAfter > 0 && t.Progress == job.Progress
+	// Only time in which qBittorrent answers counts.
+	o.Next = progresses && job.Left && s.Settings.NextAfter > 0 && job.Idle > s.Settings.NextAfter && s.present != nil &&
+		seeks[t.Shown] && t.Progress == job.Progress
+	return o, isNew || o.Stalled != job.Stalled || o.Stopped != job.Stopped || o.Next
 }
 
 // notification is a signal to one workflow.
@@ -173,14 +159,14 @@ type notification struct {
 	observation lifecycle.Observation
 }
 
-// sent is a signal that Temporal has taken.
+// sent is a signal accepted by Temporal.
 type sent struct {
 	observation lifecycle.Observation
 	rowVersion  int64 // of the job at that time
 	at          time.Time
 }
 
-// notify signals workflows, and returns how many signals succeeded. A workflow that does not run is left to the
+// notify signals workflows, and returns how many signals succeeded. A workflow that is not running is left to the
 // reconciler.
 func (s *Sync) notify(ctx context.Context, pending []notification) (notified int) {
 	if s.sent == nil {
@@ -211,27 +197,24 @@ func (s *Sync) notify(ctx context.Context, pending []notification) (notified int
 	return notified
 }
 
-// taken says whether a workflow may still have to take the same signal.
+// taken reports whether a workflow may still have to process the same signal.
 func (s *Sync) taken(n notification) bool {
 	last := s.sent[n.job.ID]
 	return last.observation == n.observation && last.rowVersion == n.job.RowVersion && time.Since(last.at) < repeatAfter
 }
 
-// signal notifies one workflow of its torrent, and says whether that has succeeded.
+// signal notifies one workflow of its torrent, and reports whether that succeeded.
 func (s *Sync) signal(ctx context.Context, n notification) bool {
-	name, argument := lifecycle.DownloadObservedSignal, any(n.observation)
-	switch {
-	case n.observation.State == observedCancel:
-		name, argument = lifecycle.CancelSignal, n.job.ID
-	case n.observation.Place != n.job.Place:
+	name := lifecycle.DownloadObservedSignal
+	if n.observation.Place != n.job.Place {
 		name = lifecycle.DownloadEarlierSignal
 	}
 
 	err := temporalio.LoopStep(ctx, func(ctx context.Context) error {
-		return s.Temporal.SignalWorkflow(ctx, n.job.WorkflowID(), "", name, argument)
+		return s.Temporal.SignalWorkflow(ctx, n.job.WorkflowID(), "", name, n.observation)
 	})
 	if err != nil && !temporalio.IsNotFound(err) && ctx.Err() == nil {
-		s.Log.Warn("download not notified", "download", n.job.ID, "error", err)
+		s.Log.Warn("workflow of download not notified", "download", n.job.ID, "error", err)
 	}
 	return err == nil
 }

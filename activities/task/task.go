@@ -20,24 +20,20 @@ type Store interface {
 	WaitingDependents(ctx context.Context, id int64) ([]int64, error)
 }
 
-// Activities reads and writes the record for the workflows of tasks, and notifies dependent tasks.
+// Activities reads and writes the record for tasks' workflows, and notifies dependent tasks.
 type Activities struct {
 	Store    Store
 	Temporal temporalio.Signaler
 	Metrics  metrics.Task
 }
 
-// failed turns an error of the record into Temporal's. A refusal keeps its details. An unforeseen error is returned to
-// the caller, if there is one (asked); what a task does by itself is retried until it succeeds.
+// failed converts an error of the record to Temporal's. A refusal keeps its details. An unforeseen error is returned to
+// the caller, if there is one (asked); what a task does on its own is retried until it succeeds.
 func (t *Activities) failed(ctx context.Context, err error, asked bool) error {
-	f := temporalio.FaultOf(err)
-	switch {
-	case f.Code == fault.Internal && !asked:
-		f = f.Retry()
-	case f.Code != fault.Internal && !f.Retryable:
-		return temporalio.Refusal(f)
+	if f := temporalio.FaultOf(err); f.Code == fault.Internal && !asked {
+		return temporalio.ActivityError(ctx, f.Retry())
 	}
-	return temporalio.ActivityError(ctx, f)
+	return temporalio.RequestError(ctx, err)
 }
 
 // LoadTask reads a task from the record.
@@ -49,7 +45,7 @@ func (t *Activities) LoadTask(ctx context.Context, taskID int64) (task.Snapshot,
 	return found.Snapshot, nil
 }
 
-// ActOnTask decides about an action, and writes what follows. An act that comes again changes nothing.
+// ActOnTask decides an action, and writes what follows. Idempotent.
 func (t *Activities) ActOnTask(ctx context.Context, a task.Act) (task.Acted, error) {
 	acted, err := t.Store.Act(ctx, a)
 	if err != nil {
@@ -65,13 +61,14 @@ func (t *Activities) ActOnTask(ctx context.Context, a task.Act) (task.Acted, err
 	return acted, nil
 }
 
-// Clock says which task's deadline begins, and when.
+// Clock is the task whose deadline begins, and when.
 type Clock struct {
 	TaskID int64     `json:"task_id"`
 	At     time.Time `json:"at"`
 }
 
-// StartTaskClock begins the deadline of a NEW task that waited for its blockers, once they are DONE.
+// StartTaskClock begins the deadline of a NEW task that waited for its blockers, once they are DONE. It returns the
+// task in any case.
 func (t *Activities) StartTaskClock(ctx context.Context, c Clock) (task.Snapshot, error) {
 	state, err := t.Store.StartClock(ctx, c.TaskID, c.At)
 	if err != nil {
@@ -80,8 +77,8 @@ func (t *Activities) StartTaskClock(ctx context.Context, c Clock) (task.Snapshot
 	return state, nil
 }
 
-// TellDependents notifies the tasks whose last open blocker was this one. A task whose workflow does not run reads its
-// blockers when it starts.
+// TellDependents notifies the tasks whose last open blocker was this one. A task whose workflow is not running reads
+// its blockers when it starts.
 func (t *Activities) TellDependents(ctx context.Context, taskID int64) error {
 	waiting, err := t.Store.WaitingDependents(ctx, taskID)
 	if err != nil {
@@ -91,7 +88,7 @@ func (t *Activities) TellDependents(ctx context.Context, taskID int64) error {
 	for _, id := range waiting {
 		workflowID := task.Task{ID: id}.WorkflowID()
 		if err := temporalio.SignalRunning(ctx, t.Temporal, workflowID, lifecycle.TaskUnblockedSignal, nil); err != nil {
-			return err // the next try signals all of them again, which changes nothing
+			return err // the next attempt signals all of them again, which changes nothing
 		}
 	}
 	return nil

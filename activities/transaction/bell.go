@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Bell tells who waits for a payment that the chain may have decided one. It is a hint within a process: the record is looked
-// at now and then all the same. The zero value is ready for use.
+// Bell notifies those who wait for a payment that the chain may have decided one. It is only a hint within a process:
+// the record is polled in any case. The zero value is ready for use.
 type Bell struct {
 	mu   sync.Mutex
 	wait map[chan time.Time]bool
 }
 
-// listen returns a channel that gets the next ring, until off is called.
+// listen returns a channel that receives the next ring, until off is called.
 func (b *Bell) listen() (rung chan time.Time, off func()) {
 	rung = make(chan time.Time, 1)
 	b.mu.Lock()
@@ -29,7 +29,7 @@ func (b *Bell) listen() (rung chan time.Time, off func()) {
 	}
 }
 
-// Ring wakes all who listen.
+// Ring wakes all listeners.
 func (b *Bell) Ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,7 +38,7 @@ func (b *Bell) Ring() {
 	}
 }
 
-// send rings a channel, unless it has rung already.
+// send rings a channel, unless a ring is already pending.
 func send(rung chan<- time.Time) {
 	select {
 	case rung <- time.Now():

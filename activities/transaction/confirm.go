@@ -7,73 +7,70 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
+	"stagecoach/internal/stars"
+	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 )
 
-// confirmInTurn confirms a paid purchase, and waits a moment for the Stars. When they take longer the turn is given free, and
-// ConfirmPurchase goes on.
-func (x *execution) confirmInTurn(ctx context.Context) error {
-	payment, err := x.Store.LivePayment(ctx, x.order.Hash, transaction.Purchase)
-	if err != nil || payment == nil {
-		return err
-	}
-
-	asked := time.Now()
-	for {
+// confirm confirms the paid purchase, and briefly waits for the Stars. If they take longer, Confirm continues.
+func (x *attempt) confirm(ctx context.Context) error {
+	for asked := time.Now(); ; {
 		temporalio.Progressed(ctx)
-		record, err := x.finish(ctx, x.order.Hash, x.at.Attempt, *payment)
+		record, err := x.finish(ctx, x.order.Hash, x.claim.Attempt, *x.paid)
 		switch {
 		case err == nil && record.Purchase != nil && record.Purchase.State == transaction.PaymentBounced:
-			return nil
+			return stars.WalletRefused
 		case err == nil:
-			x.ended = record.Ended()
-			x.at, err = x.Settings.answer(ctx, record, nil)
-			return cmp.Or(err, errEnded)
+			x.at = record
+			return nil
 		case ctx.Err() != nil, isRefusal(err, fault.StoreUnavailable):
 			return err
 		case time.Since(asked) > x.Settings.TurnPatience:
-			x.outcome.AskedAt = &asked
-			return nil
+			x.at, err = x.Store.SnapshotOf(ctx, x.order.Hash)
+			return err
 		}
-		if err := x.wait(ctx, x.Settings.LookEvery); err != nil {
+		if err := x.pause(ctx, make(chan time.Time, 1)); err != nil {
 			return err
 		}
 	}
 }
 
-// ConfirmPurchase confirms a paid purchase to Fragment and asks whether the Stars are sent, once; the retry policy asks
-// again. The try after the end of the patience is the last one.
-func (a *PaymentActivities) ConfirmPurchase(ctx context.Context, o Order) (Snapshot, error) {
+// Confirm confirms a paid purchase to Fragment and queries once whether the Stars were sent; the retry policy repeats
+// it. The first attempt after the time since the payment is over is the last one, however late it comes: then an
+// operator reviews the order, because Stars are never bought twice.
+func (a *PaymentActivities) Confirm(ctx context.Context, o Order) (transaction.Snapshot, error) {
 	defer temporalio.SendHeartbeats(ctx)()
 
-	record, err := a.Store.SnapshotOf(ctx, o.Hash)
-	if err != nil {
-		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
-	}
 	payment, err := a.Store.LivePayment(ctx, o.Hash, transaction.Purchase)
 	if err != nil {
-		return Snapshot{}, temporalio.RetryUntilSeen(ctx, err)
+		return outcome(ctx, transaction.Snapshot{}, err)
 	}
 	if payment == nil || payment.State != transaction.PaymentPaid { // it bounced, or was never paid
-		return a.Settings.answer(ctx, record, nil)
+		record, err := a.Store.SnapshotOf(ctx, o.Hash)
+		return outcome(ctx, record, err)
 	}
 
-	record, err = a.finish(ctx, o.Hash, record.Attempt, *payment)
-	if o.AskedAt != nil && err != nil && ctx.Err() == nil && !isRefusal(err, fault.StoreUnavailable) &&
-		time.Since(*o.AskedAt) > a.Settings.ConfirmPatience {
-		a.Log.Warn("purchase not confirmed in time", "transaction", o.Hash, "error", err)
-		return Snapshot{}, temporalio.ToTemporal(fault.New(fault.PaymentUndecided, "the Stars have not come in time"))
+	record, err := a.finish(ctx, o.Hash, payment.Attempt, *payment)
+	switch {
+	case err == nil:
+		return record, nil
+	case ctx.Err() != nil || isRefusal(err, fault.StoreUnavailable) || time.Since(*payment.SettledAt) <= a.Settings.ConfirmPatience:
+		return transaction.Snapshot{}, temporalio.RetryUntilSeen(ctx, temporalio.FaultOf(err).Retry())
 	}
-	return a.Settings.answer(ctx, record, err)
+
+	a.Log.Warn("purchase not confirmed in time", "transaction", o.Hash, "error", err)
+	a.raise(ctx, notice.AlertTransactionReview)
+	record, err = a.Store.Review(ctx, o.Hash, payment.Attempt, transaction.ReviewNotConfirmed)
+	return outcome(ctx, record, err)
 }
 
-// finish processes the transaction of a paid purchase once the receiver has kept the money and the Stars are sent. A
+// finish processes the transaction of a paid purchase once the receiver has kept the money and the Stars were sent. A
 // purchase whose money came back is left to the workflow.
 func (a *PaymentActivities) finish(
 	ctx context.Context, hash string, attempt int, payment transaction.Payment,
 ) (transaction.Snapshot, error) {
-	var asked error // of Fragment, whose answer does not matter when the money came back
+	var asked error // from Fragment, whose answer does not matter if the money came back
 	ref, done, err := together(
 		func() (transaction.PaymentRef, error) {
 			return settleDestination(ctx, a.Chain, a.Store, payment, a.Settings.Refund)
@@ -93,8 +90,8 @@ func (a *PaymentActivities) finish(
 	if asked == nil && (!ref.Kept || payment.Last && !done) {
 		asked = notYet
 	}
-	if fragment.Holds(asked) { // the money is paid: the only way on is to ask again
-		asked = cmp.Or(a.hold(ctx, fault.CodeOf(asked)), error(notYet))
+	if fragment.Holds(asked) { // the money is paid: all that is left is to ask again
+		asked = cmp.Or(a.hold(ctx, fault.CodeOf(asked), ""), error(held))
 	}
 	if asked != nil {
 		return transaction.Snapshot{}, asked
@@ -105,12 +102,13 @@ func (a *PaymentActivities) finish(
 	return record, err
 }
 
-// done confirms the payment to Fragment, until that is taken, and queries whether the Stars are sent. Fragment reports
-// only the session's last purchase: when a later one was requested, nothing is queried.
+// done confirms the payment to Fragment, until that is accepted, and queries whether the Stars were sent. Fragment
+// reports only the session's last purchase: if a later one was requested, nothing is queried.
 func (a *PaymentActivities) done(ctx context.Context, payment transaction.Payment) (bool, error) {
+	temporalio.Progressed(ctx)
 	err := a.confirm(ctx, payment)
 	if err != nil {
-		a.Log.Warn("purchase not confirmed", "payment", payment.ID, "error", err) // Fragment sees the payment by itself, too
+		a.Log.Warn("purchase not confirmed", "payment", payment.ID, "error", err) // Fragment also sees the payment on its own
 	}
 	if !payment.Last && fragment.Holds(err) {
 		return false, err
@@ -119,8 +117,10 @@ func (a *PaymentActivities) done(ctx context.Context, payment transaction.Paymen
 		return false, nil
 	}
 
+	temporalio.Progressed(ctx)
 	state, err := a.Fragment.State(ctx, fragmentProcessing)
 	if err == nil && state.NeedUpdate {
+		temporalio.Progressed(ctx)
 		state, err = a.Fragment.State(ctx, state.Mode)
 	}
 	return state.Done(), err
@@ -136,5 +136,5 @@ func (a *PaymentActivities) confirm(ctx context.Context, payment transaction.Pay
 	return a.Store.MarkPurchaseConfirmed(ctx, payment.ID)
 }
 
-// fragmentProcessing is what a page shows while a purchase is in progress.
+// fragmentProcessing is shown on a page while a purchase is in progress.
 const fragmentProcessing = "processing"

@@ -9,11 +9,11 @@ import (
 
 // DestinationStore records whether paid money was kept by its receiver.
 type DestinationStore interface {
-	SettleDestination(ctx context.Context, id int64, d transaction.Destination) (transaction.PaymentRef, error)
+	SettleDestination(ctx context.Context, p transaction.Payment, d transaction.Destination) (transaction.PaymentRef, error)
 }
 
-// settleDestination finds out whether the receiver of a payment kept the money, when that is final on the chain. refund
-// is the setting.
+// settleDestination determines whether a payment's receiver kept the money, once that is final on the chain. refund is
+// the setting.
 func settleDestination(
 	ctx context.Context, chain *toncenter.Client, record DestinationStore, payment transaction.Payment, refund bool,
 ) (transaction.PaymentRef, error) {
@@ -36,7 +36,7 @@ func settleDestination(
 				destination.ReturnedNano = int64(out.Value)
 			}
 		}
-		return record.SettleDestination(ctx, payment.ID, destination)
+		return record.SettleDestination(ctx, payment, destination)
 	}
 
 	return payment.Ref(), nil

@@ -4,19 +4,21 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/stars"
 )
 
-// isRefusal says whether err is one of these faults.
+// isRefusal reports whether err is one of these faults.
 func isRefusal(err error, codes ...fault.Code) bool {
 	return slices.Contains(codes, fault.CodeOf(err))
 }
 
-// failureOf finds the failure of a purchase in the table of failures.
+// failureOf looks up a purchase's failure in the table of failures.
 func failureOf(err error) *stars.Failure {
 	if known, ok := errors.AsType[*stars.Failure](err); ok {
 		return known
@@ -37,11 +39,17 @@ func failureOf(err error) *stars.Failure {
 	}
 }
 
-// failed turns a failure into an error for Temporal's retry policy and the workflow: its type is the class.
-func failed(f *stars.Failure, cause error) error {
-	options := temporal.ApplicationErrorOptions{NonRetryable: f.Final}
-	if known := fault.As(cause); known != nil {
-		options.NextRetryDelay = known.RetryAfter
+// failed converts a failure to an error for Temporal: its type is the class or, for a failure caused by the payer, the
+// message, by which the retry policy recognizes it. later is when to retry; 0: never, or by the policy.
+func failed(f *stars.Failure, later time.Duration) error {
+	kind := string(f.Class)
+	if f.Class == lifecycle.NonRetryable {
+		kind = f.Message
 	}
-	return temporal.NewApplicationErrorWithOptions(f.Message, string(f.Class), options)
+	return temporal.NewApplicationErrorWithOptions(f.Message, kind, temporal.ApplicationErrorOptions{
+		NonRetryable: f.Final, NextRetryDelay: max(later, 0),
+	})
 }
+
+// isFinal reports whether an error is already Temporal's.
+func isFinal(err error) bool { return errors.As(err, new(*temporal.ApplicationError)) }

@@ -8,34 +8,25 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// awaitChain waits until the chain has decided the transaction's signed payment.
-func (x *execution) awaitChain(ctx context.Context) error {
-	payment, err := x.Store.SignedPayment(ctx, x.order.Hash)
-	if err != nil || payment == nil {
-		return err
-	}
-	return x.followPayment(ctx, *payment)
-}
-
-// followPayment waits until the chain has decided a payment: the monitor reads the chain and writes the record. The same
-// bytes are broadcast again at growing intervals, as long as they may still reach the chain.
-func (x *execution) followPayment(ctx context.Context, payment transaction.Payment) error {
+// follow waits until the chain has decided a payment: the monitor reads the chain and writes the record. The same bytes
+// are broadcast again at growing intervals, as long as they may still reach the chain.
+func (x *attempt) follow(ctx context.Context, payment transaction.Payment) (transaction.Payment, error) {
 	rung, off := x.Decided.listen()
 	defer off()
-	if payment.SentAt == nil { // its process has ended between the signature and the broadcast
+	if payment.SentAt == nil { // its process ended between the signature and the broadcast
 		x.broadcast(ctx, payment)
 	}
 
 	interval := x.Settings.RebroadcastEvery
 	due := time.Now().Add(interval)
 	for payment.State == transaction.PaymentSigned {
-		if err := x.waitFor(ctx, rung, x.Settings.LookEvery); err != nil {
-			return err
+		if err := x.pause(ctx, rung); err != nil {
+			return payment, err
 		}
 
 		now, err := x.Store.PaymentByID(ctx, payment.ID)
 		if err != nil {
-			return err
+			return payment, err
 		}
 
 		payment = now
@@ -46,12 +37,11 @@ func (x *execution) followPayment(ctx context.Context, payment transaction.Payme
 			due = time.Now().Add(interval)
 		}
 	}
-
-	return nil
+	return payment, nil
 }
 
 // broadcast sends a payment's bytes. The answer proves nothing about the payment: an accepted message may never reach
-// the chain, and a rejected one may be there already.
+// the chain, and a rejected one may already be there.
 func (a *PaymentActivities) broadcast(ctx context.Context, payment transaction.Payment) {
 	temporalio.Progressed(ctx)
 	if err := a.Store.MarkPaymentSent(ctx, payment.ID); err != nil {
@@ -64,6 +54,6 @@ func (a *PaymentActivities) broadcast(ctx context.Context, payment transaction.P
 		"payment broadcast", "payment", payment.ID, "outcome", receipt.Outcome, "exit_code", receipt.ExitCode, "error", err,
 	)
 	if err := a.Store.WakeForPayment(ctx, payment.Wallet); err != nil {
-		a.Log.Warn("the monitor was not woken", "error", err) // it reads the chain by itself, later
+		a.Log.Warn("monitor not woken", "error", err) // it reads the chain on its own later
 	}
 }

@@ -3,11 +3,11 @@ package transaction
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/money"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/transaction"
@@ -16,7 +16,7 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// follow reads the history from the cursor to its final end. unread says that a message in it cannot be read.
+// follow reads the history from the cursor to its final end. unread means that it contains an unreadable message.
 func (m *Monitor) follow(ctx context.Context) (unread bool, _ error) {
 	wallet, err := m.open(ctx)
 	if err != nil {
@@ -30,9 +30,9 @@ func (m *Monitor) follow(ctx context.Context) (unread bool, _ error) {
 	}
 
 	limit := historyPage
-	bound := head.At.Add(-m.Settings.FinalityMargin) // without a time that can be trusted nothing is complete
+	bound := head.At.Add(-m.Settings.FinalityMargin) // without a trustworthy time nothing is complete
 	for cursor := uint64(wallet.CursorLT); ; {
-		page, err := m.finalPage(ctx, cursor, limit, m.leastDeposit(wallet))
+		page, err := m.finalPage(ctx, cursor, limit)
 		if toncenter.TooLong(err) && limit > 1 { // strangers decide how long their messages are
 			limit /= 2
 			continue
@@ -49,16 +49,16 @@ func (m *Monitor) follow(ctx context.Context) (unread bool, _ error) {
 			cursor = uint64(page.rows[len(page.rows)-1].LT)
 		}
 
-		full, scanned := len(page.rows) == limit, time.Time{}
-		if !full && clockErr == nil {
-			if scanned, err = m.complete(ctx, cursor, bound); err != nil {
+		scanned := time.Time{}
+		if !page.full && clockErr == nil {
+			if scanned, err = m.complete(ctx, wallet, cursor, bound); err != nil {
 				return unread, err
 			}
 		}
 
-		if len(page.unread) > 0 { // told before it is recorded, and never read again
+		if len(page.unread) > 0 { // alerted before it is recorded, as it is never read again
 			unread = true
-			m.Log.Error("messages of the chain cannot be read: their money is nobody's order", "transactions", page.unread)
+			m.Log.Error("chain messages cannot be parsed, their deposits have no order", "transactions", page.unread)
 			if err := m.Alerts.RaiseAlert(ctx, notice.AlertChainMessage); err != nil {
 				return unread, err
 			}
@@ -71,7 +71,10 @@ func (m *Monitor) follow(ctx context.Context) (unread bool, _ error) {
 			err = m.Alerts.RaiseAlert(ctx, notice.AlertTransactionReview)
 		}
 
-		if err != nil || !full {
+		if err == nil && !page.full && clockErr == nil && stalled(wallet, scanned, head.At.Add(-m.Settings.FinalityMargin)) {
+			err = errStalled
+		}
+		if err != nil || !page.full {
 			return unread, cmp.Or(err, clockErr)
 		}
 		limit = min(2*limit, historyPage)
@@ -81,34 +84,28 @@ func (m *Monitor) follow(ctx context.Context) (unread bool, _ error) {
 // page is a part of the wallet's history.
 type page struct {
 	rows    []transaction.ChainTransaction // the final ones
-	unread  []string                       // hashes of those among them whose message cannot be read
-	pending time.Time                      // of the first one that is not final; zero: all are final
+	unread  []string                       // hashes of those with an unreadable message
+	full    bool                           // all are final, and there may be more
+	pending time.Time                      // of the first non-final one; zero: all are final
 }
 
-// leastDeposit is the least transfer that is an order: it has to buy the fewest Stars by the price of the last order, which may
-// have fallen by a fifth since then.
-func (m *Monitor) leastDeposit(wallet transaction.Wallet) money.Nano {
-	return money.Nano(max(m.Settings.MinDeposit, wallet.LeastNano-wallet.LeastNano/5))
-}
-
-// finalPage returns at most limit final transactions after cursor. A transfer of less than least is no order.
-func (m *Monitor) finalPage(
-	ctx context.Context, cursor uint64, limit int, least money.Nano,
-) (page page, _ error) {
+// finalPage returns at most limit final transactions after cursor.
+func (m *Monitor) finalPage(ctx context.Context, cursor uint64, limit int) (page page, _ error) {
 	temporalio.Progressed(ctx)
-	found, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: cursor + 1, Limit: limit})
+	found, more, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: cursor + 1, Limit: limit})
 	if err != nil {
 		return page, err
 	}
+	page.full = more
 
 	temporalio.Progressed(ctx)
 	for _, t := range found {
 		if t.Finality != toncenter.Finalized {
-			page.pending = t.At
+			page.pending, page.full = t.At, false
 			return page, nil
 		}
 
-		page.rows = append(page.rows, m.recordOf(t, least))
+		page.rows = append(page.rows, m.recordOf(t))
 		if t.In != nil && t.In.Unreadable {
 			page.unread = append(page.unread, t.Hash)
 		}
@@ -117,11 +114,11 @@ func (m *Monitor) finalPage(
 	return page, nil
 }
 
-// note counts and logs what a page has added to the record.
+// note counts and logs what a page added to the record.
 func (m *Monitor) note(brought transaction.Ingested) {
 	m.Metrics.Started.Add(float64(len(brought.NewDeposits)))
 	for _, hash := range brought.Lost {
-		m.Log.Error("the chain has a payment that the record does not know: a person has to look", "transaction", hash)
+		m.Log.Error("chain payment missing from the record, needs review", "transaction", hash)
 	}
 	if len(brought.Settled) > 0 {
 		m.Decided()
@@ -135,12 +132,11 @@ func (m *Monitor) note(brought transaction.Ingested) {
 }
 
 // complete returns the chain time up to which nothing is missing in the history that ends with the transaction at
-// cursor. When that time would end a signed payment, the wallet's own state must agree that there is no later
+// cursor. If that time would end a signed payment, the wallet's own state must agree that there is no later
 // transaction: a gateway has many servers, and one may report the time while another still lacks a block.
-func (m *Monitor) complete(ctx context.Context, cursor uint64, bound time.Time) (time.Time, error) {
-	until, err := m.Store.SignedUntil(ctx, m.Wallet.Raw())
-	if err != nil || until == nil || !until.Before(bound) {
-		return bound, err
+func (m *Monitor) complete(ctx context.Context, wallet transaction.Wallet, cursor uint64, bound time.Time) (time.Time, error) {
+	if wallet.SignedUntil == nil || !wallet.SignedUntil.Before(bound) { // what is signed meanwhile is valid for longer
+		return bound, nil
 	}
 
 	state, err := m.Chain.Wallet(ctx, m.Wallet)
@@ -154,6 +150,19 @@ func (m *Monitor) complete(ctx context.Context, cursor uint64, bound time.Time) 
 	return bound, nil
 }
 
+// errStalled means that the chain advances but what is known of the wallet does not: its transactions do not become
+// final, or its history lacks what its state has.
+var errStalled = errors.New("nothing has become final for " + awayFor.String())
+
+// stalled reports whether a successful read leaves the history's known end more than awayFor behind the chain's current
+// time. The read has moved the end to scanned; zero: it has not.
+func stalled(wallet transaction.Wallet, scanned, now time.Time) bool {
+	if wallet.ScannedTo != nil && wallet.ScannedTo.After(scanned) {
+		scanned = *wallet.ScannedTo
+	}
+	return !scanned.IsZero() && now.Sub(scanned) > awayFor
+}
+
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
@@ -161,8 +170,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// open returns the wallet's place in its history. At the first start that is the end of the history, unless the setting
-// asks for all of it: a person who paid before must not be sold Stars today.
+// open returns the wallet's position in its history. At the first start that is the end of the history, unless the
+// setting requests all of it: a person who paid before must not be sold Stars today.
 func (m *Monitor) open(ctx context.Context) (transaction.Wallet, error) {
 	wallet, err := m.Store.WalletByAddress(ctx, m.Wallet.Raw())
 	if fault.CodeOf(err) != fault.WalletNotFound {
@@ -192,7 +201,7 @@ func (m *Monitor) isFinal(ctx context.Context, state toncenter.Wallet) error {
 		return nil
 	}
 
-	last, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: state.LastLT, Limit: 1})
+	last, _, err := m.Chain.Transactions(ctx, toncenter.Page{Account: m.Wallet, FromLT: state.LastLT, Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -203,8 +212,8 @@ func (m *Monitor) isFinal(ctx context.Context, state toncenter.Wallet) error {
 	return nil
 }
 
-// recordOf converts a transaction of the chain into the record's form.
-func (m *Monitor) recordOf(t toncenter.Transaction, least money.Nano) transaction.ChainTransaction {
+// recordOf converts a transaction of the chain to the record's form.
+func (m *Monitor) recordOf(t toncenter.Transaction) transaction.ChainTransaction {
 	r := transaction.ChainTransaction{
 		LT: int64(t.LT), Hash: t.Hash, PrevLT: int64(t.PrevLT), PrevHash: t.PrevHash, At: t.At, Aborted: t.Aborted,
 		FeeNano: int64(t.Fees),
@@ -239,9 +248,11 @@ func (m *Monitor) recordOf(t toncenter.Transaction, least money.Nano) transactio
 	}
 
 	asks := t.IsDeposit() && !slices.Contains(m.TopUpFrom, t.In.Source)
-	r.Deposit = asks && r.In.Nano >= int64(least)
-	if asks && !r.Deposit {
-		order, _ := stars.Parse(r.Comment, stars.Least) // a wrong number of Stars does not matter here
+	order, _ := stars.Parse(r.Comment, m.Settings.MaxStars) // what is wrong with it is decided later
+	switch {
+	case asks && r.In.Nano >= m.Settings.MinDeposit:
+		r.Deposit, r.Username, r.Stars = true, order.Username, order.Stars
+	case asks:
 		r.TooSmallFor = order.Username
 	}
 	return r

@@ -7,8 +7,8 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// holdAlerts are the incidents for which all purchases are held, as no try of any order can succeed. An outage of
-// Fragment is missing here, because the liveness of outside systems alerts the administrators to it.
+// holdAlerts are the incidents during which all purchases are held, because no attempt of any order can succeed. An
+// outage of Fragment is missing here, because the monitoring of external systems reports it.
 var holdAlerts = map[fault.Code]string{
 	fault.FragmentUnauthorized: notice.AlertFragmentSession,
 	fault.FragmentVerify:       notice.AlertFragmentSession,
@@ -16,12 +16,12 @@ var holdAlerts = map[fault.Code]string{
 	fault.ChainClock:           notice.AlertChainClock,
 }
 
-// hold records that no purchase can succeed, and alerts the administrators.
-func (a *PaymentActivities) hold(ctx context.Context, why fault.Code) error {
+// hold records that no purchase can succeed, and alerts the administrators. The order, if any, makes no more requests.
+func (a *PaymentActivities) hold(ctx context.Context, why fault.Code, hash string) error {
 	if alert := holdAlerts[why]; alert != "" {
 		a.raise(ctx, alert)
 	}
-	return a.Store.Hold(ctx, string(why))
+	return a.Store.Hold(ctx, string(why), hash)
 }
 
 func (a *PaymentActivities) raise(ctx context.Context, alert string) {
@@ -31,7 +31,7 @@ func (a *PaymentActivities) raise(ctx context.Context, alert string) {
 	}
 }
 
-// resolveAlerts closes open alerts after a payment was signed: its causes are gone.
+// resolveAlerts closes open alerts once a payment was signed: their causes are gone.
 func (a *PaymentActivities) resolveAlerts(ctx context.Context) {
 	if a.healthy.Swap(true) {
 		return

@@ -7,11 +7,11 @@ import (
 
 const (
 	priceAge     = 10 * time.Second // for a quote; the payment costs what its own request says
-	recipientAge = time.Minute      // a name may get another owner
+	recipientAge = time.Minute      // a name may change owners
 	mostKnown    = 1000
 )
 
-// known keeps answers for a while, so that orders that ask the same ask it once. The zero value is ready for use.
+// known is a TTL cache. The zero value is ready for use.
 type known[K comparable, V any] struct {
 	mu      sync.Mutex
 	answers map[K]answer[V]
@@ -22,7 +22,7 @@ type answer[V any] struct {
 	at    time.Time
 }
 
-// get returns the answer to key, which is at most age old, or the one of ask. Age 0 always asks.
+// get returns the answer for key if it is at most age old, otherwise the result of ask. Age 0 always asks.
 func (k *known[K, V]) get(key K, age time.Duration, ask func() (V, error)) (V, error) {
 	k.mu.Lock()
 	kept, found := k.answers[key]

@@ -17,7 +17,7 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// TestHungMonitor lets the watcher of the wallet wait for an answer that never comes.
+// TestHungMonitor lets the wallet's monitor wait for an answer that never comes.
 func TestHungMonitor(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), testdb.URL(t), testdb.Key)

@@ -5,13 +5,12 @@ import (
 	"testing"
 
 	"stagecoach/internal/money"
-	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
 
-// TestWhomASmallTransferNames reads the comments of transfers below the minimum, and of nothing else.
-func TestWhomASmallTransferNames(t *testing.T) {
+// TestRecipientOfASmallTransfer reads the comments of transfers below the minimum, and of no others.
+func TestRecipientOfASmallTransfer(t *testing.T) {
 	t.Parallel()
 	customer, _, err := ton.ParseAddress("0:" + strings.Repeat("1", 64))
 	if err != nil {
@@ -23,7 +22,7 @@ func TestWhomASmallTransferNames(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	m := &Monitor{TopUpFrom: []ton.Address{ours}}
+	m := &Monitor{TopUpFrom: []ton.Address{ours}, Settings: Settings{MinDeposit: 50}}
 	for name, c := range map[string]struct {
 		source  ton.Address
 		nano    money.Nano
@@ -39,20 +38,9 @@ func TestWhomASmallTransferNames(t *testing.T) {
 		"not small":           {customer, 50, "durov", "", true},
 		"from outside":        {ton.Address{}, 49, "durov", "", false},
 	} {
-		got := m.recordOf(toncenter.Transaction{In: &toncenter.Message{Source: c.source, Value: c.nano, Comment: &c.comment}}, 50)
+		got := m.recordOf(toncenter.Transaction{In: &toncenter.Message{Source: c.source, Value: c.nano, Comment: &c.comment}})
 		if got.TooSmallFor != c.want || got.Deposit != c.deposit {
 			t.Errorf("%s: %q is told, a deposit %v; want %q, %v", name, got.TooSmallFor, got.Deposit, c.want, c.deposit)
-		}
-	}
-}
-
-// TestLeastDeposit follows the price of the last order down by a fifth, and never below the setting.
-func TestLeastDeposit(t *testing.T) {
-	t.Parallel()
-	m := &Monitor{Settings: Settings{MinDeposit: 50}}
-	for price, want := range map[int64]money.Nano{0: 50, 60: 50, 100: 80, 1000: 800} {
-		if got := m.leastDeposit(transaction.Wallet{LeastNano: price}); got != want {
-			t.Errorf("at a price of %d the least is %d, want %d", price, got, want)
 		}
 	}
 }

@@ -5,15 +5,20 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// RegisterPayments registers what is done in the wallet's turn at the worker of its queue, which has one slot.
+// RegisterPayments registers the purchase activities with the worker of their queue, which has one slot.
 func RegisterPayments(w worker.ActivityRegistry, payments *PaymentActivities) {
-	w.RegisterActivityWithOptions(payments.Buy, activity.RegisterOptions{Name: "Buy"})
+	w.RegisterActivityWithOptions(payments.Pay, activity.RegisterOptions{Name: "Pay"})
+}
+
+// RegisterRefunds registers the refund activities with the worker of their queue, which has one slot: a hold of
+// purchases and the queue of orders do not affect it.
+func RegisterRefunds(w worker.ActivityRegistry, payments *PaymentActivities) {
 	w.RegisterActivityWithOptions(payments.Refund, activity.RegisterOptions{Name: "Refund"})
 }
 
-// RegisterWallet registers what follows the wallet and its payments beside the turn.
+// RegisterWallet registers the activities that follow the wallet and its payments, separate from purchases and refunds.
 func RegisterWallet(w worker.ActivityRegistry, payments *PaymentActivities, monitor *Monitor) {
-	w.RegisterActivityWithOptions(payments.ConfirmPurchase, activity.RegisterOptions{Name: "ConfirmPurchase"})
+	w.RegisterActivityWithOptions(payments.Confirm, activity.RegisterOptions{Name: "Confirm"})
 	w.RegisterActivityWithOptions(payments.ProveRefund, activity.RegisterOptions{Name: "ProveRefund"})
 	w.RegisterActivity(monitor)
 }

@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// together asks two questions at once, of which neither needs the other's answer. Both are asked to the end; the error
-// of the first one counts first.
+// together runs two independent queries concurrently. Both run to the end; the first one's error takes precedence.
 func together[A, B any](first func() (A, error), second func() (B, error)) (a A, b B, err error) {
 	var firstErr, secondErr error
 	var other sync.WaitGroup

@@ -18,19 +18,19 @@ import (
 
 const (
 	pageSize  = 100
-	accessAge = time.Second            // after which is asked again what the owner may see
-	heldBack  = 100 * time.Millisecond // before events are read again that are not final yet
+	accessAge = time.Second            // maximum age of the owner's access rights
+	heldBack  = 100 * time.Millisecond // before rereading events that are not final yet
 )
 
-// sending is one attempt to send the events of an endpoint.
+// sending is one attempt to send an endpoint's events.
 type sending struct {
 	*Activities
 	hook  hooks.Webhook
-	at    core.Cursor // the place after the last event that was sent or skipped
+	at    core.Cursor // the position after the last event sent or skipped
 	until time.Time
 
 	read, sent int
-	lingered   bool // since the last event that was sent
+	lingered   bool // since the last event sent
 
 	owner    account.User
 	audience notice.Audience
@@ -42,7 +42,7 @@ var (
 	errEnded = errors.New("the endpoint is paused")
 )
 
-// run sends until there is nothing left, or no time.
+// run sends until nothing is left, or its time is over.
 func (s *sending) run(ctx context.Context) (out lifecycle.WebhookOutcome, err error) {
 	for s.read < s.Settings.Most && time.Now().Before(s.until) && !stopping(ctx) {
 		rests, err := s.step(ctx)
@@ -63,7 +63,7 @@ func (s *sending) run(ctx context.Context) (out lifecycle.WebhookOutcome, err er
 	return out, nil
 }
 
-// step sends a page of events, or lets the endpoint rest when there is none.
+// step sends a page of events, or makes the endpoint wait if there is none.
 func (s *sending) step(ctx context.Context) (rests bool, err error) {
 	if s.hook.Orphaned() {
 		return false, s.stop(ctx, fault.TokenEnded)
@@ -97,7 +97,7 @@ func (s *sending) step(ctx context.Context) (rests bool, err error) {
 	return false, pause(ctx, heldBack)
 }
 
-// held is errLost when a sender's claim is not the last one.
+// held is errLost if a sender's claim is not the last one.
 func (s *sending) held(held bool, err error) error {
 	if err == nil && !held {
 		return errLost
@@ -114,7 +114,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// pass sends the events of a page that the owner may see when it is their turn, and skips the others.
+// pass sends, each in its turn, the page's events that the owner may see, and skips the others.
 func (s *sending) pass(ctx context.Context, page []core.StreamedEvent) error {
 	s.seenAt = time.Time{}
 	skipped := false
@@ -142,8 +142,8 @@ func (s *sending) pass(ctx context.Context, page []core.StreamedEvent) error {
 	return s.held(s.Store.Advance(ctx, s.hook.ID, s.hook.Claim, s.at, false))
 }
 
-// look reads who the owner is now and what they may see of the events, unless it is known from a moment ago. It pauses
-// the endpoint of an owner who is not active, and one whose token has ended.
+// look reads the owner's current state and what they may see of the events, unless cached. It pauses the endpoint of an
+// inactive owner, or one whose token has ended.
 func (s *sending) look(ctx context.Context, events []core.StreamedEvent) (err error) {
 	if time.Since(s.seenAt) < accessAge {
 		return nil
@@ -170,7 +170,9 @@ func (s *sending) stop(ctx context.Context, why fault.Code) error {
 	if err := s.held(stopped, err); err != nil {
 		return err
 	}
-	s.paused(why)
+	if s.OnPaused != nil {
+		s.OnPaused(why)
+	}
 	return errEnded
 }
 
@@ -188,7 +190,7 @@ func (s *sending) deliver(ctx context.Context, event core.StreamedEvent) error {
 	return s.held(s.Store.Advance(ctx, s.hook.ID, s.hook.Claim, event.Cursor(), true))
 }
 
-// failed records why the receiver did not take a message. It returns the error, unless the endpoint is paused by it.
+// failed records why the receiver did not accept a message. It returns the error, unless that pauses the endpoint.
 func (s *sending) failed(ctx context.Context, err error) error {
 	why := fault.CodeOf(err)
 	switch {
@@ -211,7 +213,7 @@ type payload struct {
 	Data      any       `json:"data"`
 }
 
-// send sends a message with an id that is the same at every try.
+// send sends a message with an id that is the same on every attempt.
 func (s *sending) send(ctx context.Context, name string, p payload) error {
 	body, err := json.Marshal(p)
 	if err != nil {
@@ -238,24 +240,13 @@ func result(err error) string {
 	}
 }
 
-// test sends the test event that the owner has asked for. A failure is the answer to the owner, and is not repeated.
-func (s *sending) test(ctx context.Context) error {
-	err := s.send(ctx, fmt.Sprintf("test_%d", s.hook.TestAskedAt.UnixMicro()), payload{
-		Type: lifecycle.WebhookEvents + ".test", Timestamp: s.hook.TestAskedAt.UTC(), Data: struct{}{},
-	})
-	if err != nil && fault.As(err) == nil {
-		return err
-	}
-	return s.Store.Tested(ctx, s.hook.ID, fault.CodeOf(err))
-}
-
-// lost is what a receiver is told of events that were deleted before they were sent.
+// lost notifies a receiver of events that were deleted before they were sent.
 type lost struct {
-	After  string `json:"after"`  // the place that it had reached
-	Before string `json:"before"` // the place up to which events are missing
+	After  string `json:"after"`  // the receiver's position
+	Before string `json:"before"` // the position up to which events are missing
 }
 
-// tellOfLost tells the receiver that events which follow its place were deleted. What is left of them is sent next.
+// tellOfLost notifies the receiver that events after its position were deleted. The remaining ones are sent next.
 func (s *sending) tellOfLost(ctx context.Context) error {
 	floor, err := s.Events.EventFloor(ctx)
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package webhook sends events to the endpoints of users.
+// Package webhook sends events to users' endpoints.
 package webhook
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 	"stagecoach/internal/webhook"
 )
 
-// Store is what the activities need of the record.
+// Store is what the activities need from the record.
 type Store interface {
 	Begin(ctx context.Context, id int64) (hooks.Webhook, error)
 	Advance(ctx context.Context, id, claim int64, to core.Cursor, delivered bool) (held bool, err error)
@@ -30,7 +31,7 @@ type Store interface {
 	Stop(ctx context.Context, id, claim int64, why fault.Code) (stopped bool, err error)
 }
 
-// Events are the events of the record, and who may see them.
+// Events are the record's events, and who may see them.
 type Events interface {
 	EventFloor(ctx context.Context) (core.Cursor, error)
 	EventsAfter(ctx context.Context, after core.Cursor, limit int) ([]core.StreamedEvent, error)
@@ -42,22 +43,21 @@ type Users interface {
 	UserByID(ctx context.Context, id int64) (account.User, error)
 }
 
-// Sender sends one message.
 type Sender interface {
 	Send(ctx context.Context, address string, secrets []string, m webhook.Message) error
 }
 
-// Settings say how long an endpoint keeps a worker's place.
+// Settings limit how long an endpoint occupies a worker's slot.
 type Settings struct {
-	Most   int           // events that are read
+	Most   int           // events read
 	Time   time.Duration // after which nothing more is begun
-	Linger time.Duration // how long the next event is waited for after one that was sent
+	Linger time.Duration // how long to wait for the next event after one was sent
 }
 
-// DefaultSettings let many endpoints share a few places.
+// DefaultSettings let many endpoints share a few slots.
 var DefaultSettings = Settings{Most: 5000, Time: 20 * time.Second, Linger: 500 * time.Millisecond}
 
-// Activities has the activity of the queue of webhooks.
+// Activities has the activity of the webhooks' queue.
 type Activities struct {
 	Store    Store
 	Events   Events
@@ -66,15 +66,15 @@ type Activities struct {
 	Log      *slog.Logger
 	Settings Settings
 	OnSent   func(result string)     // counts requests: "ok" or a fault code
-	OnPaused func(reason fault.Code) // counts endpoints that were paused, not by their owners
+	OnPaused func(reason fault.Code) // counts endpoints paused by something other than their owners
 }
 
-// SendWebhookEvents sends the events after the place of an endpoint, in order, until it has seen all of them, its time
-// is over, or the receiver does not take one. The record has the place after each event that was taken, so a later
-// attempt continues there: an event is sent again when its answer, or the record of it, was lost.
+// SendWebhookEvents sends the events after an endpoint's position, in order, until it has seen all of them, its time is
+// over, or the receiver rejects one. The position is recorded after each accepted event, so a later attempt continues
+// there: an event is sent again if its answer, or the record of it, was lost.
 //
-// The error is a failure of the receiver, which Temporal repeats. An attempt that has sent something ends well all the
-// same: the next activity has its own three days, and pauses that begin short again.
+// The error is a failure of the receiver, which Temporal retries. An attempt that has sent something succeeds
+// nevertheless: the next activity has its own three days, and delays that begin short again.
 func (a *Activities) SendWebhookEvents(ctx context.Context, id int64) (out lifecycle.WebhookOutcome, err error) {
 	defer temporalio.SendHeartbeats(ctx)()
 
@@ -88,7 +88,13 @@ func (a *Activities) SendWebhookEvents(ctx context.Context, id int64) (out lifec
 
 	s := &sending{Activities: a, hook: hook, at: hook.Cursor(), until: time.Now().Add(a.Settings.Time)}
 	if hook.Testing() {
-		if err := s.test(ctx); err != nil {
+		err := s.send(ctx, fmt.Sprintf("test_%d", hook.TestAskedAt.UnixMicro()), payload{
+			Type: lifecycle.WebhookEvents + ".test", Timestamp: hook.TestAskedAt.UTC(), Data: struct{}{},
+		})
+		if err == nil || fault.As(err) != nil { // a failure is the answer to the owner, and is not retried
+			err = a.Store.Tested(ctx, id, fault.CodeOf(err))
+		}
+		if err != nil {
 			return out, a.again(ctx, err)
 		}
 	}
@@ -101,7 +107,7 @@ func (a *Activities) SendWebhookEvents(ctx context.Context, id int64) (out lifec
 	return out, a.again(ctx, err)
 }
 
-// again is the error of an attempt that is to be repeated, whatever it was. The record is asked again soon: an outage
+// again is the error of an attempt that must be retried, whatever it was. The record is queried again soon: an outage
 // of the record is not the receiver's.
 func (a *Activities) again(ctx context.Context, err error) error {
 	switch {
@@ -115,10 +121,10 @@ func (a *Activities) again(ctx context.Context, err error) error {
 	return temporalio.RetryUntilSeen(ctx, err)
 }
 
-// recordPause is the pause after which PostgreSQL is asked again.
+// recordPause is the delay after which PostgreSQL is queried again.
 const recordPause = 5 * time.Second
 
-// stopping reports whether this worker is about to stop: the next worker continues.
+// stopping reports whether this worker is stopping: the next worker continues.
 func stopping(ctx context.Context) bool {
 	select {
 	case <-activity.GetWorkerStopChannel(ctx):
@@ -130,12 +136,6 @@ func stopping(ctx context.Context) bool {
 	}
 }
 
-func (a *Activities) paused(why fault.Code) {
-	if a.OnPaused != nil {
-		a.OnPaused(why)
-	}
-}
-
 // Stopper has the activity of the main queue.
 type Stopper struct {
 	Store interface {
@@ -144,8 +144,8 @@ type Stopper struct {
 	OnPaused func(reason fault.Code)
 }
 
-// StopFailingWebhook pauses an endpoint whose receiver has not taken an event for three days, and tells its owner. It
-// does not when no receiver has failed: no worker has served the queue.
+// StopFailingWebhook pauses an endpoint whose receiver has accepted no event for three days, and notifies its owner.
+// Does nothing if no receiver failed because no worker served the queue.
 func (s *Stopper) StopFailingWebhook(ctx context.Context, id int64) (stopped bool, err error) {
 	stopped, err = s.Store.StopFailing(ctx, id)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// person finds the user of a Telegram account, and updates its name and language. A new user is added, and the
+// person returns the user of a Telegram account, and updates its name and language. A new account is added, and the
 // administrators are asked to approve it. The error is RATE_LIMITED when there are too many newcomers.
 func (b *Bot) person(ctx context.Context, from telego.User) (account.User, error) {
 	user, err := b.store.Accounts.UserByTelegram(ctx, from.ID)
@@ -25,7 +25,7 @@ func (b *Bot) person(ctx context.Context, from telego.User) (account.User, error
 		return user, err
 	}
 
-	// Payers of Stars are recognised by the username.
+	// Recipients of Stars are matched by username.
 	if username := strings.ToLower(from.Username); username != user.Username {
 		if err := b.store.Accounts.SaveUsername(ctx, user.ID, username); err != nil {
 			return user, err
@@ -34,8 +34,8 @@ func (b *Bot) person(ctx context.Context, from telego.User) (account.User, error
 	}
 
 	var change account.UserChange
-	if language := languageOf(from); language != "" && language != user.Language {
-		change.Language = language
+	if language := languageOf(from); language != "" && language != user.Language && !user.LanguageChosen {
+		change.Language, change.Telegram = language, true
 	}
 	if b.isNamedAdmin(from) && user.Status != account.UserBlocked && !user.IsAdmin() {
 		change.Role, change.Status = account.RoleAdmin, account.UserActive
@@ -46,10 +46,10 @@ func (b *Bot) person(ctx context.Context, from telego.User) (account.User, error
 	return b.store.Accounts.ChangeUser(ctx, user.ID, change)
 }
 
-// isNamedAdmin says whether the settings name the account as an administrator's.
+// isNamedAdmin reports whether the settings make the account an administrator.
 func (b *Bot) isNamedAdmin(from telego.User) bool { return slices.Contains(b.o.AdminIDs, from.ID) }
 
-// addPerson adds the user of a Telegram account that is new.
+// addPerson adds a new Telegram account as a user.
 func (b *Bot) addPerson(ctx context.Context, from telego.User) (account.User, error) {
 	newcomer := account.User{
 		TelegramID: &from.ID, Name: nameOf(from), Language: languageOf(from),
@@ -62,7 +62,7 @@ func (b *Bot) addPerson(ctx context.Context, from telego.User) (account.User, er
 		newcomer.Role, newcomer.Status = account.RoleAdmin, account.UserActive
 	}
 
-	// Administrators use up the newcomers' rate too, but are never refused.
+	// Administrators count towards the newcomer rate too, but are never refused.
 	if err := b.admitNewcomer(); err != nil && !b.isNamedAdmin(from) {
 		return account.User{}, err
 	}
@@ -74,7 +74,7 @@ func (b *Bot) addPerson(ctx context.Context, from telego.User) (account.User, er
 	return user, err
 }
 
-// refusalOf says why a person may not use a command.
+// refusalOf returns why a person may not use a command.
 func refusalOf(user account.User, c chat.Command) (why words.Text, refused bool) {
 	switch {
 	case user.Status == account.UserBlocked:
@@ -90,14 +90,14 @@ func refusalOf(user account.User, c chat.Command) (why words.Text, refused bool)
 	}
 }
 
-// welcome is a greeting with a button to the files.
+// welcome is a greeting with a button that opens the files.
 func welcome(language string, greeting words.Text) chat.View {
 	files := chat.Press(chat.LabelFiles.In(language), "f", 0, 0)
 	return chat.View{Text: greeting.In(language), Rows: chat.Rows(files)}
 }
 
-// leaveGroup answers a command or a press in a group, and leaves the group. A group in which the bot is put again gets no
-// second answer within an hour. Other messages in groups are not meant for the bot.
+// leaveGroup answers a command or a button press in a group, and leaves the group. A group that adds the bot again
+// within an hour gets no second answer. Other group messages are not meant for the bot.
 func (b *Bot) leaveGroup(ctx context.Context, in chat.Incoming) {
 	if in.Click == "" && !strings.HasPrefix(in.Words, "/") {
 		return
@@ -114,7 +114,7 @@ func (b *Bot) leaveGroup(ctx context.Context, in chat.Incoming) {
 	}
 }
 
-// languageOf returns the language for a person; "" when Telegram does not give the person's language.
+// languageOf returns the language for a person; "" when Telegram does not report one.
 func languageOf(from telego.User) string {
 	switch {
 	case from.LanguageCode == "":
@@ -126,7 +126,7 @@ func languageOf(from telego.User) string {
 	}
 }
 
-// nameOf returns the name by which administrators may know a person.
+// nameOf returns the name that administrators see for a person.
 func nameOf(from telego.User) string {
 	name := strings.TrimSpace(from.FirstName + " " + from.LastName)
 	if from.Username != "" {

@@ -62,7 +62,7 @@ func TestNewcomersWaitForApproval(t *testing.T) {
 	}
 }
 
-func TestApprovalIsToldOnce(t *testing.T) {
+func TestApprovalIsNotifiedOnce(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.options.ActivateAtOnce = false
@@ -82,8 +82,8 @@ func TestApprovalIsToldOnce(t *testing.T) {
 	w.sees(boss, "Свой доступ изменить нельзя")
 	w.writes(boss, "ru", "/block 999")
 	w.sees(boss, "Такого пользователя нет")
+	w.sees(anna, "have been approved")
 	notified := 0
-
 	for _, m := range w.messages(anna) {
 		if strings.Contains(m.Text, "have been approved") {
 			notified++
@@ -100,7 +100,7 @@ func TestAdministratorsCommandsAreRefusedToOthers(t *testing.T) {
 	w := newRig(t)
 	w.run(w.bot())
 	w.writes(boss, "en", "/status")
-	w.sees(boss, "Queue: 3", "QUEUED: 3", "4 s ago", "STORAGE_UNAVAILABLE", "#7", "does not answer, last time: 12 min ago (<code>PROVIDER_UNAVAILABLE</code>)", "downloading: 12",
+	w.sees(boss, "Queue: 3", "QUEUED: 3", "4 s ago", "STORAGE_UNAVAILABLE", "#7", "does not answer, last answer: 12 min ago (<code>PROVIDER_UNAVAILABLE</code>)", "downloading: 12",
 		"STUCK: 2", "Queue delivery (activity): 3, oldest 8 s", "Workers: 1", "yandex: <code>YANDEX_TIMEOUT</code> for 12 min", "need review: 1", "stopped: pause",
 		"<code>storage_unreachable</code> for", "1 open")
 	w.writes(boss, "ru", "/status")

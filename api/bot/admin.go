@@ -9,12 +9,14 @@ import (
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
 )
 
-// pendingShown is how many waiting people /approve lists at a time.
+// pendingShown is how many pending users /approve lists at a time.
 const pendingShown = 10
 
-// administration returns the commands of administrators, and the texts that belong to no workload.
+// administration returns the administrators' commands, and the texts that belong to no workload.
 func (b *Bot) administration() chat.Part {
 	return chat.Part{
 		Commands: []chat.Command{
@@ -26,11 +28,19 @@ func (b *Bot) administration() chat.Part {
 			{Prefix: "ap", Command: "approve", Run: b.approve}, // ap:<user>
 			{Prefix: "bl", Command: "block", Run: b.block},     // bl:<user>
 		},
-		Texts: words.Common,
+		Notices: map[string]chat.FindNotice{account.NoticesOfAccess: findAccess},
+		Texts:   words.Common,
 	}
 }
 
-// approve is /approve <user>, and its button. Without a user it lists the waiting people.
+// findAccess greets a person who has been approved, through whichever interface.
+func findAccess(_ context.Context, viewer account.User, _ notice.Notice) (chat.DrawNotice, error) {
+	return func(context.Context, notice.Notice, []core.StreamedEvent) chat.View {
+		return welcome(viewer.Language, textApproved)
+	}, nil
+}
+
+// approve is /approve <user>, and its button. Without a user it lists the pending ones.
 func (b *Bot) approve(ctx context.Context, r *chat.Request, args chat.Args) error {
 	if r.Args == "" && len(args) == 0 {
 		return b.listPending(ctx, r)
@@ -43,7 +53,7 @@ func (b *Bot) block(ctx context.Context, r *chat.Request, args chat.Args) error 
 	return b.decide(ctx, r, args, account.UserBlocked)
 }
 
-// decide approves or blocks a user. A user who is approved is notified once, a blocked one is not.
+// decide approves or blocks a user.
 func (b *Bot) decide(ctx context.Context, r *chat.Request, args chat.Args, status string) error {
 	id := args.Number(0)
 	if len(args) == 0 {
@@ -53,20 +63,15 @@ func (b *Bot) decide(ctx context.Context, r *chat.Request, args chat.Args, statu
 		}
 	}
 	if id == r.User.ID {
-		return fault.New(fault.OwnAccess, "administrators do not decide about themselves")
+		return fault.New(fault.OwnAccess, "administrators cannot change their own access")
 	}
 
-	user, changed, err := b.setStatus(ctx, id, status)
+	user, err := b.setStatus(ctx, id, status)
 	if err != nil {
 		return err
 	}
 
 	r.Subject = subjectOf(id)
-	if changed && status == account.UserActive && user.TelegramID != nil {
-		chat.PlaceOf(ctx).Elsewhere(func(ctx context.Context) {
-			b.Post(ctx, *user.TelegramID, welcome(user.Language, textApproved))
-		})
-	}
 
 	said := textUserActive
 	if status == account.UserBlocked {
@@ -79,16 +84,16 @@ func (b *Bot) decide(ctx context.Context, r *chat.Request, args chat.Args, statu
 	return nil
 }
 
-func (b *Bot) setStatus(ctx context.Context, id int64, status string) (user account.User, changed bool, err error) {
+func (b *Bot) setStatus(ctx context.Context, id int64, status string) (user account.User, err error) {
 	user, err = b.store.Accounts.UserByID(ctx, id)
 	if err != nil || user.Status == status {
-		return user, false, err
+		return user, err
 	}
 	user, err = b.store.Accounts.ChangeUser(ctx, id, account.UserChange{Status: status})
 	if err == nil && status == account.UserBlocked && b.o.OnBlocked != nil {
 		b.o.OnBlocked(ctx, id)
 	}
-	return user, true, err
+	return user, err
 }
 
 func (b *Bot) listPending(ctx context.Context, r *chat.Request) error {

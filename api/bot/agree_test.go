@@ -10,7 +10,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// invited counts the messages that have told a person of an invitation, once nothing is to be sent.
+// invited counts a person's messages about invitations, once nothing is left to send.
 func (w *rig) invited(person int64) (messages int) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {
@@ -26,13 +26,13 @@ func (w *rig) invited(person int64) (messages int) {
 	return messages
 }
 
-// dayLater lets a day pass for what people were told of invitations, and for what waits.
+// dayLater makes all notifications about invitations one day older, sent and pending ones.
 func (w *rig) dayLater() {
 	w.t.Helper()
 	w.sql(`UPDATE news SET due_at = due_at - interval '1 day' WHERE workload = $1`, task.NoticesOfInvitations)
 }
 
-// ask asks a person to join a workspace of an owner.
+// ask invites a person to a workspace.
 func (w *rig) ask(owner int64, space task.Workspace, person int64) {
 	w.t.Helper()
 	if _, err := w.services.Tasks.AddMember(w.t.Context(), w.user(owner), space.ID, w.user(person).ID); err != nil {
@@ -40,8 +40,8 @@ func (w *rig) ask(owner int64, space task.Workspace, person int64) {
 	}
 }
 
-// TestAPersonIsAskedBeforeAnythingReachesThem asks Anna into a workspace: she is told who asks, nothing of its tasks,
-// and is named to others once she has pressed the button.
+// TestAPersonIsAskedBeforeAnythingReachesThem invites Anna to a workspace: she learns who invites her and nothing about
+// its tasks, and others see her name only after she has pressed the button.
 func TestAPersonIsAskedBeforeAnythingReachesThem(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -76,8 +76,8 @@ func TestAPersonIsAskedBeforeAnythingReachesThem(t *testing.T) {
 	w.sees(anna, "<i>thanks</i>")
 }
 
-// TestOneInvitationADayReachesAPerson lets strangers ask Anna again and again: she gets one message a day, and none
-// from whom she has refused.
+// TestOneInvitationADayReachesAPerson has strangers invite Anna again and again: she gets one message a day, and none
+// from people whose invitation she declined.
 func TestOneInvitationADayReachesAPerson(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -102,7 +102,7 @@ func TestOneInvitationADayReachesAPerson(t *testing.T) {
 	if err := w.store.Tasks.RemoveMember(t.Context(), first.ID, w.user(anna).ID); err != nil {
 		t.Fatal(err)
 	}
-	w.ask(boris, first, anna) // taken back, and asked anew
+	w.ask(boris, first, anna) // withdrawn, and invited anew
 	told(1)
 	w.dayLater()
 	told(2)

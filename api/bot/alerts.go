@@ -21,12 +21,12 @@ const (
 	databaseGone = 30 * time.Second
 )
 
-// sendAlerts notifies the administrators of incidents until ctx ends, of each at most once.
+// sendAlerts notifies the administrators of incidents until ctx is done, at most once of each.
 func (b *Bot) sendAlerts(ctx context.Context) {
 	for chat.Sleep(ctx, alertTick) {
 		alerts, err := b.store.Notices.TakeUnsentAlerts(ctx, b.o.AlertCalm)
 		if err != nil && ctx.Err() == nil {
-			b.Log.Warn("bot: alerts wait", "error", err)
+			b.Log.Warn("bot: alerts not sent", "error", err)
 		}
 
 		work, finished := withGrace(ctx)
@@ -35,7 +35,7 @@ func (b *Bot) sendAlerts(ctx context.Context) {
 				return chat.View{Text: b.alertLines(admin.Language, alert)}
 			})
 			if !notified {
-				b.Log.Error("bot: no administrator could be notified of an alert", "kind", alert.Kind)
+				b.Log.Error("bot: alert reached no administrator", "kind", alert.Kind)
 			}
 		}
 
@@ -43,7 +43,8 @@ func (b *Bot) sendAlerts(ctx context.Context) {
 	}
 }
 
-// notifyAdmins sends each administrator who uses Telegram a message in their language, and says whether one got it.
+// notifyAdmins sends every administrator who uses Telegram a message in their language, and reports whether any of them
+// got it.
 func (b *Bot) notifyAdmins(ctx context.Context, draw func(admin account.User) chat.View) (notified bool) {
 	var admins []account.User
 	err := core.RetryWhileUnavailable(ctx, func() (err error) {
@@ -54,7 +55,7 @@ func (b *Bot) notifyAdmins(ctx context.Context, draw func(admin account.User) ch
 		b.Log.Error("bot: administrators not notified", "error", err)
 	}
 
-	// Telegram may let one of them wait.
+	// Telegram may throttle any of these chats.
 	var got atomic.Bool
 	var posts sync.WaitGroup
 	for _, admin := range admins {
@@ -72,7 +73,8 @@ func (b *Bot) notifyAdmins(ctx context.Context, draw func(admin account.User) ch
 	return got.Load()
 }
 
-// alertLines says what administrators were not yet notified of: that an incident began, that it is over, or both.
+// alertLines returns what administrators have not been notified of yet: that an incident began, that it is over, or
+// both.
 func (b *Bot) alertLines(language string, alert notice.Alert) string {
 	var lines []string
 	if alert.Begun {
@@ -84,7 +86,7 @@ func (b *Bot) alertLines(language string, alert notice.Alert) string {
 	return strings.Join(lines, "\n\n")
 }
 
-// alertText returns the words about an incident. A newer version of the program may raise a kind that has none here.
+// alertText returns the text of an incident. A newer version may raise a kind that has no text here.
 func alertText(texts map[string]words.Text, kind string, unknown words.Text) words.Text {
 	if known, ok := texts[kind]; ok {
 		return known
@@ -92,20 +94,20 @@ func alertText(texts map[string]words.Text, kind string, unknown words.Text) wor
 	return words.Text{unknown[0] + kind, unknown[1] + kind}
 }
 
-// watch handles the alerts that a worker cannot raise, until ctx ends.
+// watch handles the alerts that a worker cannot raise, until ctx is done.
 func (b *Bot) watch(ctx context.Context) {
-	b.every(ctx, watchTick, "workers are not watched", b.o.Status.WatchWorkers)
+	b.every(ctx, watchTick, "watching workers failed", b.o.Status.WatchWorkers)
 }
 
-// databaseIsAway stores the time since when PostgreSQL is, or may be, unavailable. The list of administrators is in
-// PostgreSQL, so they are notified when it is back.
+// databaseIsAway records since when PostgreSQL is, or may be, unavailable. The list of administrators is in PostgreSQL,
+// so they are notified once it is back.
 func (b *Bot) databaseIsAway() {
 	if b.databaseAway.IsZero() {
 		b.databaseAway = time.Now()
 	}
 }
 
-// databaseIsBack notifies of an outage that is over, unless it was a short one.
+// databaseIsBack notifies the administrators of an outage that is over, unless it was a short one.
 func (b *Bot) databaseIsBack(ctx context.Context) {
 	away := b.databaseAway
 	b.databaseAway = time.Time{}
@@ -119,6 +121,6 @@ func (b *Bot) databaseIsBack(ctx context.Context) {
 	}
 
 	if err != nil {
-		b.databaseAway = away // it is away again
+		b.databaseAway = away // unavailable again
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// TestIncidentsAreToldOnce lets an incident flap, the bot start anew, and a second incident begin after the first is
+// TestIncidentsAreReportedOnce makes an incident flap, restarts the bot, and begins a second incident after the first is
 // over.
-func TestIncidentsAreToldOnce(t *testing.T) {
+func TestIncidentsAreReportedOnce(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.options.AlertCalm = 3 * time.Second
@@ -52,7 +52,7 @@ func TestIncidentsAreToldOnce(t *testing.T) {
 		t.Errorf("it was notified %d times that it began", n)
 	}
 
-	raise() // another one
+	raise() // another incident
 	w.eventually("a notice of the next incident", func() bool { return count("🚨") == 2 })
 	resolve()
 	w.eventually("its end too", func() bool { return count("✅") == 2 })
@@ -61,8 +61,8 @@ func TestIncidentsAreToldOnce(t *testing.T) {
 	}
 }
 
-// TestServiceCutOff counts an outage from when serving is cut off: the next query of PostgreSQL comes after all that was
-// begun has ended.
+// TestServiceCutOff counts an outage from the moment serving is cut off: the next query of PostgreSQL only comes after
+// everything in flight has ended.
 func TestServiceCutOff(t *testing.T) {
 	t.Parallel()
 	b := newRig(t).bot()
@@ -73,8 +73,8 @@ func TestServiceCutOff(t *testing.T) {
 	}
 }
 
-// TestDatabaseAway notifies of an outage of PostgreSQL when it is over, and not of a short one.
-func TestDatabaseAway(t *testing.T) {
+// TestDatabaseUnavailable notifies of an outage of PostgreSQL when it is over, and ignores a short one.
+func TestDatabaseUnavailable(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	b := w.bot()

@@ -1,13 +1,13 @@
-// Package bot is the Telegram bot: it answers people, keeps messages about their work up to date, notifies them, and
-// lets administrators decide who may use it.
+// Package bot is the Telegram bot: it answers people, keeps live messages up to date, sends notifications, and lets
+// administrators decide who may use it.
 //
 //	getUpdates (updates.go) → line of the chat (intake.go) → user and rights (access.go)
 //	  → command, button or words (dispatch.go) → handler
 //	live messages: changes → drawn → one message per entity, edited (live_messages.go)
-//	notices: events of an entity → one new message to each person concerned (notices.go)
+//	notifications: events of an entity → one new message to each person concerned (notices.go)
 //
-// A workload has a package below with its commands, buttons, live messages, notices and texts: a chat.Part. Package
-// parts lists them.
+// Each workload has a package below this one with its commands, buttons, live messages, notifications and texts: a
+// chat.Part. Package parts lists them.
 package bot
 
 import (
@@ -40,21 +40,21 @@ type StatusSource interface {
 type Options struct {
 	Telegram       *telego.Bot
 	Store          *store.Store
-	Parts          []func(*chat.Sender) chat.Part // make the parts of the workloads
+	Parts          []func(*chat.Sender) chat.Part // constructors of the workloads' parts
 	Status         StatusSource
 	Log            *slog.Logger
-	Requests       *allowance.Users                        // the rate of each user's requests; nil: no bound
-	OnRefused      func(string)                            // counts requests that are refused for a limit, by its name; may be nil
-	Strangers      int                                     // new people an hour; 0: no bound
+	Requests       *allowance.Users                        // rate of each user's requests; nil: unlimited
+	OnRefused      func(string)                            // called with the limit of each refused request; may be nil
+	Strangers      int                                     // new people an hour; 0: unlimited
 	ActivateAtOnce bool                                    // new people need no approval
-	CacheChat      int64                                   // a group of the operator that is not left; 0: none
-	AdminIDs       []int64                                 // Telegram ids of people who are administrators unless they were blocked
+	CacheChat      int64                                   // the operator's group that the bot does not leave; 0: none
+	AdminIDs       []int64                                 // Telegram ids of people who are administrators unless blocked
 	EditEvery      time.Duration                           // the shortest pause between edits of one message; 0: 3 s
 	GatherNotices  time.Duration                           // how long changes of one task are gathered for one message; 0: 3 s
-	AlertCalm      time.Duration                           // from the end of an incident to its notice; 0: notice.AlertCalm
-	PublicURL      string                                  // of the pages
-	OnBlocked      func(ctx context.Context, userID int64) // is called when a user was blocked; may be nil
-	PollTimeout    time.Duration                           // how long Telegram may wait for updates, whole seconds; 0: 50 s
+	AlertCalm      time.Duration                           // from an incident's end to its message; 0: notice.AlertCalm
+	PublicURL      string                                  // base URL of the pages
+	OnBlocked      func(ctx context.Context, userID int64) // called when a user has been blocked; may be nil
+	PollTimeout    time.Duration                           // long-poll timeout of getUpdates, whole seconds; 0: 50 s
 }
 
 // Bot is the Telegram bot.
@@ -71,21 +71,22 @@ type Bot struct {
 	status       map[string]chat.Status      // by workload
 	texts        words.Texts
 	pace         *pace
-	rates        allowance.Rates[string] // of answers and audit entries
+	rates        allowance.Rates[allowance.Hash] // of answers and audit entries
+	newcomers    allowance.Rates[int]            // one key for all of them
 
-	slowDowns    *calm // by chat: answers that there are too many messages
+	slowDowns    *calm // by chat: rate limit of the "too many messages" answer
 	groupAnswers *calm
 	groupLeaves  *calm
 
-	databaseAway time.Time // since when PostgreSQL is away; zero: it is there
+	databaseAway time.Time // since when PostgreSQL is unavailable; zero: it is available
 }
 
 const (
 	standBy = 2 * time.Second // between attempts to become the one process that serves the bot
-	grace   = 5 * time.Second // for finishing what is in flight when the process stops
+	grace   = 5 * time.Second // to finish what is in flight when the process stops
 )
 
-// New makes the bot; Run starts it.
+// New returns a bot; Run starts it.
 func New(o Options) *Bot {
 	o.Requests = cmp.Or(o.Requests, allowance.NewUsers(0))
 	o.EditEvery = cmp.Or(o.EditEvery, 3*time.Second)
@@ -122,7 +123,7 @@ func (b *Bot) add(part chat.Part) {
 	b.texts.Add(part.Texts)
 }
 
-// Run serves the bot until ctx ends. Of several processes one serves; the others stand by and take over.
+// Run serves the bot until ctx is done. One of several processes serves; the others stand by and take over.
 func (b *Bot) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		served, err := b.store.Notices.OnlyBot(ctx, b.serve)
@@ -134,7 +135,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		case fault.CodeOf(err) == fault.StoreUnavailable:
 			b.databaseIsAway()
 		case err == nil && !served:
-			b.databaseAway = time.Time{} // the process that serves sends the alert
+			b.databaseAway = time.Time{} // the serving process sends the alert
 		}
 
 		chat.Sleep(ctx, standBy)
@@ -143,7 +144,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	return nil
 }
 
-// serve runs while this process is the only one that serves; it ends with ctx.
+// serve runs while this process is the serving one; it ends with ctx.
 func (b *Bot) serve(ctx context.Context) error {
 	b.databaseIsBack(ctx)
 
@@ -154,14 +155,15 @@ func (b *Bot) serve(ctx context.Context) error {
 		loops.Go(func() { loop(ctx) })
 	}
 
-	// ctx also ends when PostgreSQL is lost. An outage begins now, not after the seconds that the loops take to finish.
+	// ctx also ends when the connection to PostgreSQL is lost. The outage begins now, not after the seconds that the loops
+	// take to finish.
 	<-ctx.Done()
 	b.databaseIsAway()
 	loops.Wait()
 	return ctx.Err()
 }
 
-// every does something at each tick until ctx ends, and says in the log that it waits when it fails.
+// every runs a function at each tick until ctx is done. When it fails it logs that it will wait.
 func (b *Bot) every(ctx context.Context, tick time.Duration, what string, do func(context.Context) error) {
 	for chat.Sleep(ctx, tick) {
 		if err := do(ctx); err != nil && ctx.Err() == nil {
@@ -171,7 +173,7 @@ func (b *Bot) every(ctx context.Context, tick time.Duration, what string, do fun
 	}
 }
 
-// withGrace returns a context that outlives ctx by the grace, so that what is in flight is finished.
+// withGrace returns a context that outlives ctx by the grace period, so that requests in flight can finish.
 func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

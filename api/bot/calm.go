@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// calmMost bounds the chats that a calm remembers.
+// calmMost bounds the number of chats that a calm remembers.
 const calmMost = 10_000
 
-// calm lets something happen once in a pause for each chat.
+// calm is a rate limit of one event per pause and chat.
 type calm struct {
 	pause time.Duration
 
@@ -19,7 +19,7 @@ type calm struct {
 
 func newCalm(pause time.Duration) *calm { return &calm{pause: pause, last: map[int64]time.Time{}} }
 
-// take says whether it may happen now. While the most chats are remembered that may be, it happens for no other.
+// take reports whether the event may happen now. Once calmMost chats are remembered, it refuses all others.
 func (c *calm) take(chat int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

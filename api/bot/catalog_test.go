@@ -18,7 +18,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// testCatalog is a catalog of what tests put into it.
+// testCatalog is an in-memory catalog.
 type testCatalog struct {
 	store *store.Store
 	mu    sync.Mutex
@@ -27,7 +27,7 @@ type testCatalog struct {
 	fails error
 }
 
-// add puts a file at a path, and the folders above it.
+// add puts a file at a path, creating its folders.
 func (s *testCatalog) add(t *testing.T, path string, size int64) delivery.File {
 	t.Helper()
 	s.mu.Lock()
@@ -59,7 +59,7 @@ func (s *testCatalog) add(t *testing.T, path string, size int64) delivery.File {
 	return last
 }
 
-// fail lets listings fail from now on.
+// fail makes listings fail from now on.
 func (s *testCatalog) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +118,7 @@ func part(files []delivery.File, limit, offset int) []delivery.File {
 	return files[min(offset, len(files)):min(offset+limit, len(files))]
 }
 
-// steady is a status that does not change.
+// steady is a status that never changes.
 type steady struct{}
 
 func (steady) Now(context.Context) (status.Status, error) {

@@ -1,13 +1,9 @@
 package bot
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/mock"
-	"go.temporal.io/api/serviceerror"
 
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/store/account"
@@ -24,7 +20,7 @@ func TestTwoPressesOfOneButtonAreOneJob(t *testing.T) {
 	button := findButton(w.sees(anna, "Download"), "d:")
 	stop()
 
-	// Both presses wait when the bot comes back.
+	// Both presses are pending when the bot is back.
 	for range 2 {
 		if err := w.telegram.Click(anna, button); err != nil {
 			t.Fatal(err)
@@ -33,7 +29,7 @@ func TestTwoPressesOfOneButtonAreOneJob(t *testing.T) {
 
 	w.run(w.bot())
 	w.notes(anna, "Delivery #1 has started")
-	w.notes(anna, "which you have already asked for")
+	w.notes(anna, "which you have already requested")
 	if jobs := w.jobs(); len(jobs) != 1 || jobs[0].Source != delivery.SourceBot {
 		t.Fatalf("jobs: %+v", jobs)
 	}
@@ -52,9 +48,7 @@ func TestTwoPressesOfOneButtonAreOneJob(t *testing.T) {
 func TestListingAndCancellingJobs(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	// No workflow is there: the client cancels in the record alone.
-	w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
-		Return(serviceerror.NewNotFound("none")).Maybe()
+	// No workflow is running: the record alone cancels.
 	w.run(w.bot())
 	w.writes(anna, "ru", "/jobs")
 	w.sees(anna, "Доставок пока нет")
@@ -80,7 +74,7 @@ func TestListingAndCancellingJobs(t *testing.T) {
 	w.writes(anna, "ru", "/cancel #11")
 	w.sees(anna, "Доставка №11 отменена")
 	for command, answer := range map[string]string{
-		"/cancel 11":                         "Уже завершено",
+		"/cancel 11":                         "за это время всё завершилось",
 		"/cancel 99":                         "Такой доставки нет",
 		"/cancel":                            "Укажите номер",
 		"/cancel x":                          "Укажите номер",
@@ -89,7 +83,7 @@ func TestListingAndCancellingJobs(t *testing.T) {
 	} {
 		before := len(w.messages(anna))
 		w.writes(anna, "ru", command)
-		w.eventually(command+" is answered "+answer, func() bool { // jobs' own messages come in between
+		w.eventually(command+" is answered "+answer, func() bool { // the jobs' own messages come in between
 			return slices.ContainsFunc(
 				w.messages(anna)[before:], func(m telegramsim.Message) bool { return strings.Contains(m.Text, answer) },
 			)
@@ -105,12 +99,7 @@ func TestListingAndCancellingJobs(t *testing.T) {
 func TestACancelWaitsForTemporal(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	signal := func() *mock.Call {
-		return w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything)
-	}
-
-	signal().Return(errors.New("connection refused")).Twice()
-	signal().Return(serviceerror.NewNotFound("none")).Once()
+	w.away.Store(2)
 	w.run(w.bot())
 	w.writes(anna, "en", "/help")
 	w.user(anna)

@@ -49,11 +49,11 @@ func (b *Bot) respond(ctx context.Context, r *chat.Request) (err error) {
 	if !asked.Admin && r.Subject == "" {
 		return nil
 	}
-	// The handler is done and must not be repeated because PostgreSQL is away when the audit entry is written.
+	// The handler has run: an outage of PostgreSQL while the audit entry is written must not run it again.
 	return core.RetryWhileUnavailable(ctx, func() error { return b.audit(ctx, r, asked, account.OutcomeDone) })
 }
 
-// traced runs a request as the beginning of a trace.
+// traced runs a request as the root of a trace.
 func traced(ctx context.Context, name string, run func(context.Context) error) error {
 	ctx, span := otel.Tracer("stagecoach/bot").Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
@@ -79,14 +79,14 @@ func (b *Bot) handlerOf(r *chat.Request) (name string, handler chat.Handler, arg
 
 	if typed, isCommand := strings.CutPrefix(r.Words, "/"); isCommand {
 		name, r.Args = chat.FirstWord(strings.TrimSpace(typed))
-		name, _, _ = strings.Cut(strings.ToLower(name), "@") // Telegram may add the bot's name
+		name, _, _ = strings.Cut(strings.ToLower(name), "@") // Telegram may append the bot's name
 		if known := b.commandNamed(name); known.Run != nil {
 			return name, known.Run, nil
 		}
 		return "help", saying(textUnknownCommand), nil
 	}
 
-	// The first part, deliveries, searches for the words that nothing else matches.
+	// The first part, deliveries, searches for words that match nothing else.
 	for _, words := range slices.Backward(b.words) {
 		if words.Match(r) {
 			return words.Command, words.Run, nil
@@ -95,12 +95,12 @@ func (b *Bot) handlerOf(r *chat.Request) (name string, handler chat.Handler, arg
 	return "help", saying(chat.TextOnlyWords), nil
 }
 
-// saying makes a handler that only shows a text.
+// saying returns a handler that only shows a text.
 func saying(text words.Text) chat.Handler {
 	return func(context.Context, *chat.Request, chat.Args) error { return chat.Hint{Text: text} }
 }
 
-// commandNamed finds a command. One that does not exist cannot be run.
+// commandNamed finds a command. A command that does not exist cannot be run.
 func (b *Bot) commandNamed(name string) chat.Command {
 	if i := slices.IndexFunc(b.commands, func(c chat.Command) bool { return c.Name == name }); i >= 0 {
 		return b.commands[i]
@@ -114,7 +114,7 @@ func (b *Bot) audit(ctx context.Context, r *chat.Request, c chat.Command, outcom
 	})
 }
 
-// explain gives the person the reason of a failure in plain words, and the log the details.
+// explain tells the person the reason for a failure in plain words, and logs the details.
 func (b *Bot) explain(ctx context.Context, r *chat.Request, err error) {
 	if hint, ok := errors.AsType[chat.Hint](err); ok {
 		b.Tell(ctx, r, r.Say(hint.Text, hint.Args...))

@@ -45,7 +45,7 @@ func TestALiveMessageFollowsItsDownload(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	w.sees(boris, "№1", "🔎 Ищу, кто раздаёт")
+	w.sees(boris, "№1", "🔎 Ищу раздающих")
 	w.becomes(job, core.Event{Type: "started", To: string(lifecycle.DownloadDownloading)}, nil)
 	w.sees(boris, "№1", "⏳ Началась")
 	left := int64(3*86400 + 5*3600)
@@ -67,14 +67,14 @@ func TestALiveMessageFollowsItsDownload(t *testing.T) {
 		t.Errorf("the live message: %+v", w.about(boris, "📥 №1"))
 	}
 
-	w.sees(boris, "✅ <b>&lt;Колёса&gt;</b> (текст) — в библиотеке.\n4,0 ГБ") // a message of its own
+	w.sees(boris, "✅ <b>&lt;Колёса&gt;</b> (текст) — в библиотеке.\n4,0 ГБ") // in its own message
 	w.presses(boris, "📖 Открыть книгу")
 	w.sees(boris, "📖 <b>&lt;Колёса&gt;</b>", "текст: ✅ в библиотеке", "аудио: пока нет")
 	w.sees(boris, "✅ <b>&lt;Колёса&gt;</b> (текст) — в библиотеке.")
 }
 
-// TestADownloadIsLookedAtSeldom: its progress comes by the poll, and people may have many for days.
-func TestADownloadIsLookedAtSeldom(t *testing.T) {
+// TestDownloadIsPolledRarely: progress only comes with the poll, and people may have many downloads for days.
+func TestDownloadIsPolledRarely(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.options.EditEvery = 500 * time.Millisecond
@@ -96,14 +96,14 @@ func TestADownloadIsLookedAtSeldom(t *testing.T) {
 		}
 	}
 
-	w.fails(job, string(fault.MissingExternalJob)) // the end does not wait
+	w.fails(job, string(fault.MissingExternalJob)) // the final state does not wait
 	w.sees(anna, "📥 #1", "❌ Not downloaded\nThe download program no longer has it.")
 }
 
-func TestOwnersHearOfTheEnd(t *testing.T) {
+func TestOwnersAreNotifiedOfTheEnd(t *testing.T) {
 	t.Parallel()
 	w, _ := newReader(t)
-	w.writes(boss, "en", "/books") // the menu: notices leave it alone
+	w.writes(boss, "en", "/books") // the menu: notifications do not touch it
 	for title, c := range map[string]struct {
 		code   fault.Code
 		detail fault.Code
@@ -138,10 +138,14 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 		slow, core.Event{Type: lifecycle.DownloadStalled}, func(d *download.Download) { d.Attention = string(fault.Stalled) },
 	)
 	w.sees(anna, "⚠️ The download of <b>Slow</b> (text) makes no progress.\nThere has been no progress for a long time", "✖️ Cancel")
+	w.becomes(
+		slow, core.Event{Type: lifecycle.DownloadStopped}, func(d *download.Download) { d.Attention = string(fault.TorrentStopped) },
+	)
+	w.sees(anna, "⚠️ The download of <b>Slow</b> (text) makes no progress.\nA person or a rule has stopped it in the download program.", "✖️ Cancel")
 	w.presses(anna, "dx:"+number64(slow.ID))
 	w.notes(anna, "is being cancelled")
 
-	if notified := w.downloadNotices(anna); len(notified) != 9 {
+	if notified := w.downloadNotices(anna); len(notified) != 10 {
 		t.Errorf("%d notices: %+v", len(notified), notified)
 	} else if slices.ContainsFunc(notified, func(m telegramsim.Message) bool { return len(m.Edits) > 0 || strings.Contains(m.Text, "Own") }) {
 		t.Errorf("a notice is edited, or without need: %+v", notified)
@@ -155,7 +159,7 @@ func TestOwnersHearOfTheEnd(t *testing.T) {
 	w.notes(anna, "has started")
 }
 
-// TestRetryImport repeats a failed import from its notice.
+// TestRetryImport retries a failed import from its notice.
 func TestRetryImport(t *testing.T) {
 	t.Parallel()
 	w, stop := newReader(t)
@@ -165,7 +169,7 @@ func TestRetryImport(t *testing.T) {
 	w.becomes(unfit, core.Event{Type: lifecycle.DownloadImportFailed}, func(d *download.Download) {
 		d.Attention, d.LastError = string(fault.ImportFailed), string(fault.MediumUnsuitable)
 	})
-	w.sees(anna, "⚠️ <b>Unfit</b> (text) is downloaded, but not in the library.\nThe torrent does not have what was asked for", "🔁 Try again", "✖️ Cancel")
+	w.sees(anna, "⚠️ <b>Unfit</b> (text) is downloaded, but not in the library.\nThe torrent does not contain what was requested", "🔁 Try again", "✖️ Cancel")
 	w.presses(anna, "di:"+number64(unfit.ID))
 	w.notes(anna, "put into the library again")
 	if now, err := w.store.Downloads.ByID(t.Context(), unfit.ID); err != nil || now.Attention != "" {
@@ -177,7 +181,7 @@ func TestNoNoticeOfADownloadComesTwice(t *testing.T) {
 	t.Parallel()
 	w, stop := newReader(t)
 	stop()
-	for _, title := range []string{"One", "Two", "Three"} { // nobody serves the bot
+	for _, title := range []string{"One", "Two", "Three"} { // no process serves the bot
 		w.completes(w.starts(anna, w.addsBook(anna, title, "")))
 	}
 
@@ -185,11 +189,11 @@ func TestNoNoticeOfADownloadComesTwice(t *testing.T) {
 	if err != nil || len(due) != 1 || due[0].EntityID != "1" {
 		t.Fatal(due, err)
 	}
-	if _, err := w.store.Notices.Take(t.Context(), &due[0]); err != nil { // and one dies while it sends the first
+	if _, err := w.store.Notices.Take(t.Context(), &due[0]); err != nil { // and one crashes while it sends the first
 		t.Fatal(err)
 	}
 
-	w.sql(`UPDATE boards SET state = 'lost'`) // the messages about the jobs would come in between
+	w.sql(`UPDATE boards SET state = 'lost'`) // the jobs' own messages would come in between
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "lost_answer", Times: 1})
 	stop = w.run(w.bot())
 	w.sees(anna, "<b>Two</b> (text) is in the library")
@@ -208,7 +212,7 @@ func TestNoNoticeOfADownloadComesTwice(t *testing.T) {
 	}
 }
 
-func TestWhoIsNotToldOfDownloads(t *testing.T) {
+func TestWhoIsNotNotifiedOfDownloads(t *testing.T) {
 	t.Parallel()
 	w, _ := newReader(t)
 	job := w.starts(anna, w.addsBook(boss, "Wheels", ""))
@@ -223,7 +227,7 @@ func TestWhoIsNotToldOfDownloads(t *testing.T) {
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "blocked", Times: 1})
 	w.completes(other)
 	w.eventually("two lost notices", func() bool { return strings.Join(w.noticeStates(), " ") == "lost lost" })
-	// A workload of a later release holds up no other.
+	// A workload of a later release does not hold up the others.
 	w.sql(
 		`INSERT INTO news (user_id, workload, entity_id, seq, due_at) VALUES ($1, 'another', 'x', 1, '-infinity')`,
 		w.user(boss).ID,

@@ -1,17 +1,17 @@
 package bot
 
 import (
+	"context"
 	"slices"
 	"strings"
 
 	"github.com/mymmrac/telego"
-	"github.com/stretchr/testify/mock"
-	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
 
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/store/notice"
@@ -22,13 +22,29 @@ const (
 	otherMagnet = "magnet:?xt=urn:btih:d12fe1c06bba254a9dc9f519b335aa7c1367a88a"
 )
 
-// hearCancels lets Temporal take signals to workflows that are not there.
-func (w *rig) hearCancels() {
-	w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
-		Return(serviceerror.NewNotFound("none")).Maybe()
+// unremoved is a workflow's answer when it cannot remove a torrent now.
+type unremoved struct {
+	client.WorkflowUpdateHandle
+	now lifecycle.DownloadRecord
 }
 
-// addsBook lets a person add a book over the API.
+func (u unremoved) Get(_ context.Context, answer any) error {
+	*answer.(*lifecycle.DownloadRecord) = u.now
+	return nil
+}
+
+// cancelInVain does what a download's workflow would do while the torrent cannot be removed.
+func (w *rig) cancelInVain(ctx context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	job, err := w.services.Downloads.Request(ctx, lifecycle.DownloadAsked{
+		Action: lifecycle.DownloadAction(o.UpdateName), In: o.Args[0].(lifecycle.DownloadInput), RequestID: o.UpdateID,
+	})
+	if err == nil {
+		err = w.store.Downloads.NoteCancelError(ctx, job.ID, string(w.stuck))
+	}
+	return unremoved{now: lifecycle.DownloadRecord{Status: job.State, CancelRequested: true, CancelError: w.stuck}}, err
+}
+
+// addsBook adds a book through the API.
 func (w *rig) addsBook(person int64, title, author string) download.Book {
 	w.t.Helper()
 	book, err := w.services.Downloads.CreateBook(w.t.Context(), w.user(person), title, author, "")
@@ -38,11 +54,11 @@ func (w *rig) addsBook(person int64, title, author string) download.Book {
 	return book
 }
 
-// starts lets a person start a download over the API.
+// starts starts a download through the API.
 func (w *rig) starts(person int64, book download.Book) download.Download {
 	w.t.Helper()
 	job, _, err := w.services.Downloads.Start(
-		w.t.Context(), w.user(person), service.DownloadAsk{BookID: book.ID, MediaType: download.MediaText, SourceURL: magnet},
+		w.t.Context(), w.user(person), downloads.Ask{BookID: book.ID, MediaType: download.MediaText, SourceURL: magnet},
 	)
 	if err != nil {
 		w.t.Fatal(err)
@@ -50,7 +66,7 @@ func (w *rig) starts(person int64, book download.Book) download.Download {
 	return job
 }
 
-// becomes writes a transition, or a note, as a workflow would.
+// becomes records a transition, or a note, as a workflow would.
 func (w *rig) becomes(job download.Download, event core.Event, change func(*download.Download)) {
 	w.t.Helper()
 	_, err := w.store.Downloads.Change(w.t.Context(), job.ID, func(walk *download.DownloadWalk) error {
@@ -93,7 +109,7 @@ func (w *rig) cancels(job download.Download, actor *int64, reason string) {
 	)
 }
 
-// progresses writes what a poll would.
+// progresses records what a poll would.
 func (w *rig) progresses(job download.Download, seen download.Progress) {
 	w.t.Helper()
 	seen.ID = job.ID
@@ -112,7 +128,7 @@ func (w *rig) downloads() []download.Download {
 	return jobs
 }
 
-// downloadNotices waits until no notice is pending, and gives the messages that tell of downloads.
+// downloadNotices waits until no notification is pending, and returns the messages about downloads.
 func (w *rig) downloadNotices(person int64) (found []telegramsim.Message) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {
@@ -128,7 +144,7 @@ func (w *rig) downloadNotices(person int64) (found []telegramsim.Message) {
 	return found
 }
 
-// answersPress lets a bot handle a press that Telegram does not know, of a button that is nowhere: it is answered by a
+// answersPress has a bot handle a press that Telegram does not know, of a button that does not exist: the answer is a
 // message.
 func (w *rig) answersPress(press telego.Update, person int64, words string) {
 	w.t.Helper()

@@ -1,7 +1,7 @@
 package bot
 
 import (
-	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,11 +17,10 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// newReader is a rig with a bot that runs, and people it knows.
+// newReader returns a rig with a running bot, and people that it knows.
 func newReader(t *testing.T) (*rig, func()) {
 	t.Helper()
 	w := newRig(t)
-	w.hearCancels()
 	stop := w.run(w.bot())
 	w.known(boss, "en")
 	w.known(anna, "en")
@@ -59,14 +58,21 @@ func TestADownloadIsAskedForStepByStep(t *testing.T) {
 		t.Errorf("%+v", jobs)
 	}
 
-	w.writes(anna, "en", "wheels") // the question is over: files are searched for again
-	w.sees(anna, "🔎 <b>wheels</b>", "Nothing was found.")
+	w.writes(anna, "en", "wheels") // the question has ended: words search files again
+	w.sees(anna, "🔎 <b>wheels</b>", "No file has this in its name")
 
-	// A link out of the blue is for a book that is chosen then.
-	w.writes(boris, "ru", "http://example.org/a.torrent")
+	// A link out of the blue is for a book that is chosen afterwards.
+	w.writes(boris, "ru", "/books")
 	w.sees(boris, "📚 <b>Книги</b>", "Wheels & <Carts> — A. Cartwright")
+	w.writes(boris, "ru", "magnet:?xt=urn:btih:abc") // nobody is asked which book it is for
+	w.sees(boris, "Такая ссылка не подходит")
+	w.writes(boris, "ru", "http://example.org/a.torrent")
+	asked := w.sees(boris, "Для какой книги ваша ссылка?", "Wheels & <Carts> — A. Cartwright")
+	if messages := w.messages(boris); messages[len(messages)-1].MessageID != asked.MessageID {
+		t.Errorf("the answer to a link is not below it: %+v", messages)
+	}
 	w.writes(boris, "ru", "горы")
-	w.sees(boris, "🔎 <b>горы</b>", "Такой книги нет")
+	w.sees(boris, "🔎 <b>горы</b>", "В библиотеке её пока нет")
 	w.writes(boris, "ru", "горы / Н. Горный")
 	w.presses(boris, "➕ Добавить «горы / Н. Горный»")
 	w.sees(boris, "📖 <b>горы</b>\nН. Горный", "Что по вашей ссылке?")
@@ -111,11 +117,11 @@ func TestWhatADownloadCommandUnderstands(t *testing.T) {
 	}
 
 	w.writes(anna, "en", "/download #1 "+magnet)
-	w.sees(anna, "✅ This is download #1, which you have already asked for.")
+	w.sees(anna, "✅ This is download #1, which you have already requested.")
 	w.writes(anna, "en", "/download #1 "+otherMagnet)
 	w.sees(anna, "⚠️ Download #1 is in progress from another link. Cancel it to use this one.")
 
-	w.writes(anna, "en", "/download war "+magnet+" audio") // two books
+	w.writes(anna, "en", "/download war "+magnet+" audio") // two books match
 	w.sees(anna, "🔎 <b>war</b>", "War and Peace", "War of the Worlds")
 	w.presses(anna, "War of the Worlds")
 	w.eventually("a download", func() bool { return len(w.downloads()) == 6 })
@@ -126,16 +132,26 @@ func TestWhatADownloadCommandUnderstands(t *testing.T) {
 	w.writes(anna, "en", "/download 4 ftp://a/b")
 	w.sees(anna, "⚠️ This is not a link", "<b>1984</b> · text")
 	w.writes(anna, "en", "/download none "+magnet)
-	w.sees(anna, "🔎 <b>none</b>", "No such book", "➕ Add “none”")
-	w.writes(anna, "en", "/book 99")
-	w.sees(anna, "🔎 <b>99</b>", "No such book")
+	w.sees(anna, "🔎 <b>none</b>", "not in the library yet", "➕ Add “none”")
+	for _, c := range [][2]string{{"/book 99", "📚 <b>Books</b>"}, {"/download 99 " + magnet, "Which book is your link for?"}} {
+		w.writes(anna, "en", c[0])
+		list := w.sees(anna, "⚠️ There is no book 99.", c[1], "1984", "Choose a book")
+		if strings.Contains(fmt.Sprint(list), "➕") { // a number is not proposed as a title
+			t.Errorf("%s: %+v", c[0], list)
+		}
+	}
+	w.presses(anna, "1984") // the link was kept
+	w.eventually("a download", func() bool { return len(w.downloads()) == 7 })
+	begun(4, "text")
+	w.writes(boris, "ru", "/download 99 "+magnet)
+	w.sees(boris, "⚠️ Книги 99 нет.", "Для какой книги ваша ссылка?")
 	w.writes(anna, "en", "/book new  ")
-	w.sees(anna, "🔎 <b>new</b>")
+	w.sees(anna, "A book has a title")
 	w.writes(anna, "en", "/book new / nobody")
 	w.sees(anna, "A book has a title")
 	w.writes(anna, "en", "/book new "+strings.Repeat("x", 501))
 	w.sees(anna, "A book has a title")
-	if len(w.downloads()) != 6 {
+	if len(w.downloads()) != 7 {
 		t.Errorf("%d downloads", len(w.downloads()))
 	}
 
@@ -154,7 +170,7 @@ func TestWhatADownloadCommandUnderstands(t *testing.T) {
 	w.sees(anna, "1984", "Newest")
 }
 
-// TestOneAnswerOneDownload lets the process die before it can remember that an answer is handled, and the download fail
+// TestOneAnswerOneDownload crashes the process before it records that an answer was handled; the download fails
 // meanwhile.
 func TestOneAnswerOneDownload(t *testing.T) {
 	t.Parallel()
@@ -200,7 +216,7 @@ func TestOneAnswerOneDownload(t *testing.T) {
 	}
 
 	three(pressOf(200_000_005, anna, "dr:"+number64(jobs[0].ID), 1))
-	handle(pressOf(200_000_006, anna, "dr:"+number64(jobs[0].ID), 1)) // pressed once more
+	handle(pressOf(200_000_006, anna, "dr:"+number64(jobs[0].ID), 1)) // pressed again
 	if n := len(w.downloads()); n != 3 {
 		t.Errorf("%d downloads", n)
 	}
@@ -246,7 +262,7 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 	w.presses(anna, "🔄 Refresh")
 	w.sees(anna, "<b>Your downloads</b>", "📥 #7 <b>G</b> (text)\n🚫 Cancelled")
 
-	// Another's is out of reach, and what is over stays so.
+	// Other people's downloads are out of reach, and ended ones stay ended.
 	for i, c := range [][2]string{
 		{"dx:" + number64(foreign.ID), "No such download"},
 		{"dx:99", "No such download"},
@@ -278,18 +294,11 @@ func TestACancelThatIsNotConfirmedYet(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	b := w.bot()
-	w.services.Downloads.CancelPatience = 10e9
 	w.run(b)
 	w.known(anna, "en")
 	job := w.starts(anna, w.addsBook(anna, "Wheels", ""))
-	w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
-		Return(errors.New("connection refused")).Once()
-	w.temporal.On("SignalWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything, mock.Anything).
-		Run(func(mock.Arguments) {
-			if err := w.store.Downloads.NoteCancelError(t.Context(), job.ID, string(fault.ProviderUnavailable)); err != nil {
-				t.Error(err)
-			}
-		}).Return(nil)
+	w.away.Store(1)
+	w.stuck = fault.ProviderUnavailable
 
 	w.presses(anna, "dx:1")
 	w.notes(anna, "Download #1 will be cancelled.")

@@ -15,7 +15,7 @@ import (
 
 const indexerKey = "planted-key"
 
-// startProwlarr starts a stand-in for Prowlarr.
+// startProwlarr starts a simulator of Prowlarr.
 func (w *rig) startProwlarr() {
 	w.t.Helper()
 	var err error
@@ -31,7 +31,7 @@ func (w *rig) startProwlarr() {
 	w.indexers = torznab.New(torznab.Options{Indexers: []torznab.Indexer{{URL: address + "/1/api", Key: indexerKey}}})
 }
 
-// TestAReleaseIsFound searches by a title, picks a release, and has a new book downloaded; then for a book that is there.
+// TestAReleaseIsFound searches by title, picks a release, and downloads a new book; then an existing one.
 func TestAReleaseIsFound(t *testing.T) {
 	t.Parallel()
 	w, _ := newReader(t)
@@ -46,7 +46,7 @@ func TestAReleaseIsFound(t *testing.T) {
 	}
 
 	w.presses(anna, "1. ")
-	w.sees(anna, "🔎 <b>wheels</b>", "No such book", "➕ Add “wheels”")
+	w.sees(anna, "Which book is <b>On &lt;Wheels&gt; (better)</b> for?", "🔎 <b>wheels</b>", "not in the library yet", "➕ Add “On <Wheels>”")
 	w.writes(anna, "en", "On Wheels / A. Cartwright") // the title of the new book
 	w.presses(anna, "➕ Add “On Wheels / A. Cartwright”")
 	w.sees(anna, "✅ Download #1 has started.", "<b>On Wheels</b>", "A. Cartwright", "🔎 text")
@@ -55,7 +55,7 @@ func TestAReleaseIsFound(t *testing.T) {
 		t.Errorf("%+v", job)
 	}
 
-	// From the card of a book that is there, in Russian, with the other medium.
+	// From the card of an existing book, in Russian, with the other medium.
 	w.writes(boris, "ru", "/book 1")
 	w.presses(boris, "🔎 аудио")
 	w.sees(boris, "🔎 <b>On Wheels A. Cartwright</b> · аудио", "Ничего не нашлось")
@@ -69,11 +69,11 @@ func TestAReleaseIsFound(t *testing.T) {
 		t.Errorf("%+v", job)
 	}
 
-	// One book that matches is offered, and not taken: the release may be of another one.
+	// A single matching book is offered, not chosen: the release may be of another one.
 	w.writes(anna, "en", "/find On Wheels audio")
 	w.sees(anna, "· audio", "read aloud")
 	w.presses(anna, "1. ")
-	w.sees(anna, "🔎 <b>On Wheels</b>", "On Wheels — A. Cartwright", "➕ Add “On Wheels”")
+	w.sees(anna, "🔎 <b>On Wheels</b>", "On Wheels — A. Cartwright", "➕ Add “On <Wheels>, read aloud”")
 	w.presses(anna, "On Wheels — A. Cartwright")
 	w.sees(anna, "Download #3 has started.")
 	if job := w.downloads()[2]; job.BookID != 1 || job.MediaType != download.MediaAudio || job.SourceURL != otherMagnet {
@@ -81,13 +81,13 @@ func TestAReleaseIsFound(t *testing.T) {
 	}
 }
 
-// TestTheNextRelease shows which of several sources is tried, and marks the one that has failed in the next search.
+// TestTheNextRelease shows which of several sources is being tried, and marks the failed one in the next search.
 func TestTheNextRelease(t *testing.T) {
 	t.Parallel()
 	w, _ := newReader(t)
 	w.writes(anna, "en", "/find wheels")
 	w.presses(anna, "1. ")
-	w.presses(anna, "➕ Add “wheels”")
+	w.presses(anna, "➕ Add “On <Wheels>”")
 	w.sees(anna, "✅ Download #1 has started.")
 	job := w.downloads()[0]
 	if len(job.Sources) != 2 || job.Sources[0].Title != "On <Wheels> (better)" {
@@ -101,7 +101,7 @@ func TestTheNextRelease(t *testing.T) {
 	w.presses(anna, "🔎 text")
 	w.sees(anna, "<b>1.</b> On &lt;Wheels&gt; (epub)", "<b>2.</b> On &lt;Wheels&gt; (better)", "3 d · ⚠️ failed before · Other")
 
-	// Asking once more is for both, the one that has failed last.
+	// A new request has both sources, the failed one last.
 	w.fails(job, string(fault.EnqueueUnavailable))
 	w.handles(w.bot(), pressOf(300_000_001, anna, "dr:1", 1))
 	if again := w.downloads()[1]; len(again.Sources) != 2 || again.SourceURL != job.Sources[1].SourceURL ||
@@ -110,7 +110,8 @@ func TestTheNextRelease(t *testing.T) {
 	}
 }
 
-// TestASearchFails names an indexer that does not answer; a button of an old list, and a bot without indexers, say so.
+// TestASearchFails names an indexer that does not answer; a button of an outdated list, and a bot without indexers,
+// report it.
 func TestASearchFails(t *testing.T) {
 	t.Parallel()
 	w, stop := newReader(t)
@@ -125,7 +126,7 @@ func TestASearchFails(t *testing.T) {
 	w.services.Downloads.Indexers = nil
 	before := len(w.messages(anna))
 	w.handles(w.bot(), message(300_000_002, anna, "/find wheels"))
-	if messages := w.messages(anna)[before:]; len(messages) == 0 || !strings.Contains(messages[0].Text, "no indexer is set up") {
+	if messages := w.messages(anna)[before:]; len(messages) == 0 || !strings.Contains(messages[0].Text, "there are no indexers") {
 		t.Errorf("%+v", messages)
 	}
 	if strings.Contains(w.log.String(), "planted") {

@@ -36,7 +36,7 @@ func (w *rig) liveMessageState(job int64) (state string) {
 	return state
 }
 
-// logBuffer keeps a log for several writers.
+// logBuffer is a log buffer for concurrent writers.
 type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

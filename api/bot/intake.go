@@ -2,110 +2,177 @@ package bot
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
-	"slices"
+	"maps"
 	"sync"
-	"time"
 
 	"github.com/mymmrac/telego"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/notice"
 )
 
 const (
-	window     = 100                    // unconfirmed updates that Telegram shows at most
-	lookAgain  = 200 * time.Millisecond // between two looks for updates while some are being handled
-	lineLength = 10                     // updates of one chat that wait or are being handled; more are refused
+	mostUpdates = 100  // maximum batch size of getUpdates
+	lineLength  = 10   // pending updates of one chat; more are refused
+	inboxLength = 1000 // pending updates of all chats; above it none are fetched
 )
 
-// intake lets chats be handled at the same time, and the updates of one chat in their order. Lines of chats outlive the
-// batches in which updates come.
+// intake handles chats concurrently, and the updates of each chat in order.
 //
-// Telegram forgets the updates before the offset of a request, and shows the same updates again from an offset that has
-// not moved. So the offset is that of the first update that is not handled: what is fetched and not handled is fetched
-// again after a crash, and here it is recognised by its id. The price is that nobody's updates are seen while a hundred
-// come after one that is not handled. Therefore a line is short, what does not fit is refused and counts as handled,
-// and the chat of an update that a full window begins with waits for nothing any more: see hurry.
+// Updates are written to the inbox, a table, as they arrive, so that Telegram may drop them: fetching the next ones
+// never waits for a handler. A line holds the same updates in memory. Updates that do not fit into their chat's line
+// are refused.
 type intake struct {
-	ctx      context.Context // of the handlers; it ends when the process has no more time
+	ctx      context.Context // of the handlers; ends when the process runs out of time
 	log      *slog.Logger
-	handle   func(context.Context, telego.Update) error
+	inbox    inbox
+	handle   func(context.Context, chat.Incoming) error
 	slowDown func(context.Context, chat.Incoming)
 	refused  func()        // counts an update that did not fit into its line
-	slots    chan struct{} // for chats that are being handled and do not wait
+	slots    chan struct{} // for chats being handled, except while they wait
+	places   chan struct{} // for pending updates
 	running  sync.WaitGroup
 
 	mu      sync.Mutex
-	seen    []int           // ids of the updates that Telegram shows, in its order
-	updates map[int]*update // by id: those that Telegram shows
-	lines   map[int64]*line // by chat
-	changed chan struct{}   // closed and replaced when an update is handled
+	waiting map[int64]struct{} // ids of the updates in lines
+	lines   map[int64]*line    // by chat
 }
 
-// update is one update that Telegram shows until the offset has passed it.
-type update struct {
-	chat    int64
-	handled bool
+// inbox stores updates that were received but not handled yet. *notice.Store implements it.
+type inbox interface {
+	ReceiveUpdates(ctx context.Context, last int64, updates []notice.Update) error
+	WaitingUpdates(ctx context.Context) ([]notice.Update, error)
+	DropUpdate(ctx context.Context, id int64) error
 }
 
 // line holds the updates of one chat.
 type line struct {
-	updates []telego.Update // that are not handled; the first one is being handled
-	refused *chat.Incoming  // the last update that did not fit; nil: nobody has to be told
-	hurry   chan struct{}   // closed when nothing of the chat may wait
-	hurried bool
+	updates []chat.Incoming // pending; the first one is being handled
+	refused *chat.Incoming  // the last update that did not fit; nil: nobody to notify
 }
 
 func newIntake(ctx context.Context, b *Bot) *intake {
 	return &intake{
-		ctx: ctx, log: b.Log, handle: b.handle, slowDown: b.slowDown, refused: b.countFullLine,
-		slots: make(chan struct{}, chatsAtOnce), updates: map[int]*update{}, lines: map[int64]*line{},
-		changed: make(chan struct{}),
+		ctx: ctx, log: b.Log, inbox: b.store.Notices, handle: b.handle, slowDown: b.slowDown, refused: b.countFullLine,
+		slots: make(chan struct{}, chatsAtOnce), places: make(chan struct{}, inboxLength), waiting: map[int64]struct{}{},
+		lines: map[int64]*line{},
 	}
 }
 
-// take puts new updates of a batch into the lines of their chats. The batch is all that Telegram shows now.
-func (in *intake) take(batch []telego.Update) {
+// resume loads updates from the inbox that are not in a line yet.
+func (in *intake) resume(ctx context.Context) error {
+	// Before the inbox is read: an update handled in the meantime is still read from it, and must not be queued again.
+	in.mu.Lock()
+	known := maps.Clone(in.waiting)
+	in.mu.Unlock()
+
+	waiting, err := in.inbox.WaitingUpdates(ctx)
+	if err != nil {
+		return err
+	}
+
+	for _, update := range waiting {
+		if _, inLine := known[update.ID]; inLine {
+			continue
+		}
+		var incoming chat.Incoming
+		if err := json.Unmarshal(update.Content, &incoming); err != nil {
+			return err
+		}
+		in.queue(ctx, incoming)
+	}
+	return nil
+}
+
+// take stores a batch of updates, and queues them in the lines of their chats.
+func (in *intake) take(ctx context.Context, batch []telego.Update) error {
+	fitting, refused := in.divide(batch)
+	received := make([]notice.Update, len(fitting))
+	for i, incoming := range fitting {
+		content, err := json.Marshal(incoming)
+		if err != nil {
+			return err
+		}
+		received[i] = notice.Update{ID: incoming.Update, ChatID: incoming.Chat, Content: content}
+	}
+	if err := in.inbox.ReceiveUpdates(ctx, int64(batch[len(batch)-1].UpdateID), received); err != nil {
+		return err
+	}
+
+	for _, incoming := range fitting {
+		in.queue(ctx, incoming)
+	}
+	in.refuse(refused)
+	return nil
+}
+
+// divide splits a batch into updates that fit into the lines of their chats and those that do not. It drops updates
+// that the bot does not understand.
+func (in *intake) divide(batch []telego.Update) (fitting, refused []chat.Incoming) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 
-	known := in.updates
-	in.seen, in.updates = nil, map[int]*update{}
-	for _, next := range batch {
-		in.seen = append(in.seen, next.UpdateID)
-		if old := known[next.UpdateID]; old != nil {
-			in.updates[next.UpdateID] = old
+	more := map[int64]int{} // by chat
+	for _, update := range batch {
+		incoming, understood := readUpdate(update)
+		if !understood {
 			continue
 		}
 
-		incoming, understood := readUpdate(next)
-		now := &update{chat: incoming.Chat, handled: !understood}
-		in.updates[next.UpdateID] = now
-		if understood && !in.queue(incoming, next) {
-			now.handled = true
-			in.refused()
+		length := more[incoming.Chat]
+		if l := in.lines[incoming.Chat]; l != nil {
+			length += len(l.updates)
 		}
+		if length >= lineLength {
+			refused = append(refused, incoming)
+			continue
+		}
+		more[incoming.Chat]++
+		fitting = append(fitting, incoming)
+	}
+	return fitting, refused
+}
+
+// queue adds an update to its chat's line, once there is room.
+func (in *intake) queue(ctx context.Context, incoming chat.Incoming) {
+	select {
+	case in.places <- struct{}{}:
+	case <-ctx.Done(): // it stays in the inbox
+		return
+	}
+
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.waiting[incoming.Update] = struct{}{}
+	l := in.lineOf(incoming.Chat)
+	l.updates = append(l.updates, incoming)
+}
+
+// refuse counts updates that did not fit. Each person is notified once, after the updates that did fit.
+func (in *intake) refuse(updates []chat.Incoming) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, incoming := range updates {
+		in.refused()
+		in.lineOf(incoming.Chat).refused = &incoming
 	}
 }
 
-// queue puts an update into the line of its chat; false: the line is full.
-func (in *intake) queue(incoming chat.Incoming, next telego.Update) bool {
-	l := in.lines[incoming.Chat]
+// lineOf returns the line of a chat, and starts serving it if needed; in.mu must be held.
+func (in *intake) lineOf(chat int64) *line {
+	l := in.lines[chat]
 	if l == nil {
-		l = &line{hurry: make(chan struct{})}
-		in.lines[incoming.Chat] = l
-		in.running.Go(func() { in.serve(incoming.Chat, l) })
+		l = &line{}
+		in.lines[chat] = l
+		in.running.Go(func() { in.serve(chat, l) })
 	}
-
-	if len(l.updates) == lineLength {
-		l.refused = &incoming
-		return false
-	}
-	l.updates = append(l.updates, next)
-	return true
+	return l
 }
 
-// serve handles the updates of a chat until there is none.
+// serve handles the updates of a chat until its line is empty.
 func (in *intake) serve(chat int64, l *line) {
 	for {
 		next, refused, more := in.next(chat, l)
@@ -113,22 +180,22 @@ func (in *intake) serve(chat int64, l *line) {
 		case !more:
 			return
 		case refused != nil:
-			in.inPlace(l, func(ctx context.Context) { in.slowDown(ctx, *refused) })
+			in.inPlace(func(ctx context.Context) { in.slowDown(ctx, *refused) })
 		default:
 			in.one(l, next)
 		}
 	}
 }
 
-// next returns what a line has to do: an update, or, after the last one, to tell the person that some did not fit.
-// Nothing new is begun when the process has no more time.
-func (in *intake) next(chat int64, l *line) (next telego.Update, refused *chat.Incoming, more bool) {
+// next returns the next update of a line or, after the last one, the notification that some did not fit. It returns
+// nothing new once the process is out of time.
+func (in *intake) next(on int64, l *line) (next chat.Incoming, refused *chat.Incoming, more bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 
 	switch {
 	case in.ctx.Err() != nil || len(l.updates) == 0 && l.refused == nil:
-		delete(in.lines, chat)
+		delete(in.lines, on)
 		return next, nil, false
 	case len(l.updates) > 0:
 		return l.updates[0], nil, true
@@ -138,31 +205,29 @@ func (in *intake) next(chat int64, l *line) (next telego.Update, refused *chat.I
 	}
 }
 
-// one handles one update. It counts as handled also when it failed, unless the process had no more time for it.
-func (in *intake) one(l *line, next telego.Update) {
+// one handles one update. A failed update counts as handled too, unless the process ran out of time.
+func (in *intake) one(l *line, next chat.Incoming) {
 	var err error
-	in.inPlace(l, func(ctx context.Context) { err = in.handle(ctx, next) })
+	in.inPlace(func(ctx context.Context) { err = in.handle(ctx, next) })
+	if err != nil && in.ctx.Err() == nil {
+		in.log.Error("bot: update not marked as handled", "update", next.Update, "error", err)
+	}
+	if err == nil || in.ctx.Err() == nil {
+		err = core.RetryWhileUnavailable(in.ctx, func() error { return in.inbox.DropUpdate(in.ctx, next.Update) })
+		if err != nil {
+			in.log.Warn("bot: update stays in the inbox for another attempt", "update", next.Update, "error", err)
+		}
+	}
 
 	in.mu.Lock()
 	defer in.mu.Unlock()
-
 	l.updates = l.updates[1:]
-	switch {
-	case err != nil && in.ctx.Err() != nil:
-		return
-	case err != nil:
-		in.log.Error("bot: update is not remembered as handled", "update", next.UpdateID, "error", err)
-	}
-	if now := in.updates[next.UpdateID]; now != nil {
-		now.handled = true
-	}
-	close(in.changed)
-	in.changed = make(chan struct{})
+	delete(in.waiting, next.Update)
+	<-in.places
 }
 
-// inPlace does something for a chat when it is one of the few that are handled, and lets others be handled while it
-// waits.
-func (in *intake) inPlace(l *line, do func(context.Context)) {
+// inPlace runs do when a slot for the chat is free; do gives up the slot while it waits.
+func (in *intake) inPlace(do func(context.Context)) {
 	in.slots <- struct{}{}
 	defer func() { <-in.slots }()
 
@@ -172,66 +237,6 @@ func (in *intake) inPlace(l *line, do func(context.Context)) {
 			defer func() { in.slots <- struct{}{} }()
 			wait()
 		},
-		Hurry:     l.hurry,
 		Elsewhere: func(do func(context.Context)) { in.running.Go(func() { do(in.ctx) }) },
 	}))
-}
-
-// await waits until all updates are handled, but not long: other chats may have new ones.
-func (in *intake) await(ctx context.Context) {
-	again := time.After(lookAgain)
-	for {
-		in.mu.Lock()
-		changed, done := in.changed, in.handledInOrder() == len(in.seen)
-		in.mu.Unlock()
-		if done {
-			return
-		}
-
-		select {
-		case <-changed:
-		case <-again:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// handledInOrder counts the updates before the first one that is not handled; in.mu must be held.
-func (in *intake) handledInOrder() int {
-	i := slices.IndexFunc(in.seen, func(id int) bool { return !in.updates[id].handled })
-	if i < 0 {
-		return len(in.seen)
-	}
-	return i
-}
-
-// last returns the id up to which all updates are handled; false: not even the first one is.
-func (in *intake) last() (id int64, some bool) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-
-	n := in.handledInOrder()
-	if n == 0 {
-		return 0, false
-	}
-	return int64(in.seen[n-1]), true
-}
-
-// hurry ends the waits of the chat that a full window begins with.
-func (in *intake) hurry() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-
-	n := in.handledInOrder()
-	if len(in.seen) < window || n == len(in.seen) {
-		return
-	}
-
-	l := in.lines[in.updates[in.seen[n]].chat]
-	if l != nil && !l.hurried {
-		l.hurried = true
-		close(l.hurry)
-	}
 }

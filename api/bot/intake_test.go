@@ -2,8 +2,8 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -15,9 +15,10 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/dev/sim"
 	"stagecoach/internal/allowance"
+	"stagecoach/internal/store/notice"
 )
 
-// throttles lets Telegram refuse messages to a chat until its faults are cleared.
+// throttles makes Telegram refuse messages to a chat until its faults are cleared.
 func (w *rig) throttles(person int64, retryAfter int) {
 	w.telegram.AddFault(sim.Fault{Match: fmt.Sprintf("sendMessage chat=%d;", person), Kind: "429", RetryAfter: retryAfter})
 }
@@ -32,8 +33,8 @@ func (w *rig) refusals(person int64) (n int) {
 	return n
 }
 
-// TestChatsDoNotWaitForThrottledOnes lets one person write seven times, and more people than are handled at a time write
-// once, while Telegram refuses messages to each of them. A bystander, whose words come later, is answered meanwhile.
+// TestChatsDoNotWaitForThrottledOnes has one person write seven times, and more people than are handled concurrently
+// write once, while Telegram refuses messages to each of them. A bystander, who writes later, is answered meanwhile.
 func TestChatsDoNotWaitForThrottledOnes(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -66,9 +67,9 @@ func TestChatsDoNotWaitForThrottledOnes(t *testing.T) {
 	w.sees(anna, "Your deliveries")
 }
 
-// TestAFloodDoesNotFillTheWindow lets a throttled person write more than Telegram shows at a time: the updates of a
-// bystander come into view, the person is told once to slow down, and what was refused is counted.
-func TestAFloodDoesNotFillTheWindow(t *testing.T) {
+// TestAFloodDelaysNobody has a throttled person write more than one getUpdates batch: a bystander is answered
+// meanwhile, and refused updates are counted.
+func TestAFloodDelaysNobody(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	var mu sync.Mutex
@@ -80,26 +81,26 @@ func TestAFloodDoesNotFillTheWindow(t *testing.T) {
 	}
 
 	w.throttles(anna, 5)
-	for range 2 * window {
+	for range 2 * mostUpdates {
 		w.writes(anna, "en", "/help")
 	}
 	w.writes(boris, "en", "/help")
 	w.run(w.bot())
 	w.sees(boris, "I send files")
-	w.telegram.ClearFaults()
+	if n := len(w.waiting()); n == 0 {
+		t.Error("the bystander has waited for the flood")
+	}
 
-	w.eventually("all are handled", func() bool {
-		next, err := w.store.Notices.NextUpdate(t.Context())
-		return err == nil && next > 2*window
-	})
+	w.telegram.ClearFaults()
+	w.eventually("all are handled", func() bool { return len(w.waiting()) == 0 })
 	mu.Lock()
 	defer mu.Unlock()
-	if refused[allowance.LimitChatLine] < window {
+	if refused[allowance.LimitChatLine] < mostUpdates {
 		t.Errorf("counted as refused: %v", refused)
 	}
 }
 
-// TestAnAdministratorsThrottleDelaysNoNewcomer lets Telegram refuse messages to the administrator who is told of a
+// TestAnAdministratorsThrottleDelaysNoNewcomer makes Telegram refuse messages to the administrator who is notified of a
 // newcomer. The newcomer is answered before the bot gives up.
 func TestAnAdministratorsThrottleDelaysNoNewcomer(t *testing.T) {
 	t.Parallel()
@@ -120,7 +121,17 @@ func TestAnAdministratorsThrottleDelaysNoNewcomer(t *testing.T) {
 	w.sees(boss, "asks for access")
 }
 
-// held is an intake whose handler waits until a chat is let go.
+// waiting are the updates in the inbox.
+func (w *rig) waiting() []notice.Update {
+	w.t.Helper()
+	waiting, err := w.store.Notices.WaitingUpdates(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return waiting
+}
+
+// held is an intake whose handler blocks until a chat is released.
 type held struct {
 	*intake
 	mu      sync.Mutex
@@ -130,20 +141,20 @@ type held struct {
 	refusal int
 }
 
-func newHeld(t *testing.T, chats ...int64) *held {
+func (w *rig) held(chats ...int64) *held {
 	h := &held{chats: map[int64]chan struct{}{}}
 	for _, id := range chats {
 		h.chats[id] = make(chan struct{})
 	}
 
-	h.intake = newIntake(t.Context(), &Bot{Sender: &chat.Sender{Log: slog.New(slog.DiscardHandler)}})
-	h.handle = func(ctx context.Context, next telego.Update) error {
-		if gate := h.chats[next.Message.Chat.ID]; gate != nil {
+	h.intake = newIntake(w.t.Context(), w.bot())
+	h.handle = func(ctx context.Context, next chat.Incoming) error {
+		if gate := h.chats[next.Chat]; gate != nil {
 			chat.PlaceOf(ctx).Yield(func() { <-gate })
 		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.handled = append(h.handled, next.UpdateID)
+		h.handled = append(h.handled, int(next.Update))
 		return nil
 	}
 	h.slowDown = func(_ context.Context, in chat.Incoming) { h.slowed = append(h.slowed, in.Chat) }
@@ -167,62 +178,96 @@ func (h *held) shown(t *testing.T, id int) {
 	}
 }
 
-// TestTheOffsetStaysBeforeWhatIsNotHandled because Telegram forgets all before it.
-func TestTheOffsetStaysBeforeWhatIsNotHandled(t *testing.T) {
+// inboxIs fails the test unless the inbox has exactly these updates, in this order.
+func (w *rig) inboxIs(want ...int64) {
+	w.t.Helper()
+	var got []int64
+	for _, update := range w.waiting() {
+		got = append(got, update.ID)
+	}
+	if !slices.Equal(got, want) {
+		w.t.Errorf("the inbox has %v, want %v", got, want)
+	}
+}
+
+// TestTheInboxKeepsWhatIsNotHandled while the next updates are fetched, and hands it to the next process after a crash.
+func TestTheInboxKeepsWhatIsNotHandled(t *testing.T) {
 	t.Parallel()
-	h := newHeld(t, anna)
-	first := []telego.Update{message(1, boris, "a"), message(2, anna, "b"), message(3, boris, "c")}
-	h.take(first)
-	h.shown(t, 3)
-	h.await(t.Context())
-	if last, some := h.last(); !some || last != 1 {
-		t.Errorf("handled up to %d, %v; want 1", last, some)
-	}
-
-	// The next batch begins after what is recorded, and shows the others again.
-	h.take(append(first[1:], message(4, boris, "d")))
+	w := newRig(t)
+	h := w.held(anna)
+	w.must(h.take(t.Context(), []telego.Update{message(1, boris, "a"), message(2, anna, "b"), message(3, anna, "c")}))
+	h.shown(t, 1)
+	w.must(h.take(t.Context(), []telego.Update{message(4, boris, "d")}))
 	h.shown(t, 4)
-	if last, some := h.last(); some {
-		t.Errorf("handled up to %d, although the first one is not", last)
+	w.eventually("what is handled has left", func() bool { return len(w.waiting()) == 2 })
+	w.inboxIs(2, 3)
+	if next, err := w.store.Notices.NextUpdate(t.Context()); err != nil || next != 5 {
+		t.Errorf("the next update is %d, %v", next, err)
 	}
 
+	after := w.held() // the process after a crash
+	for range 2 {
+		w.must(after.resume(t.Context()))
+	}
+	after.running.Wait()
+	if !slices.Equal(after.handled, []int{2, 3}) {
+		t.Errorf("handled %v", after.handled)
+	}
+	w.inboxIs()
 	close(h.chats[anna])
 	h.running.Wait()
-	if last, some := h.last(); !some || last != 4 {
-		t.Errorf("handled up to %d, %v; want 4", last, some)
+}
+
+// TestWhatWasStoredAfterAllIsHandled loses the database's answer to the write of a batch: Telegram does not deliver it
+// again.
+func TestWhatWasStoredAfterAllIsHandled(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	h := w.held()
+	h.inbox = lostAnswer{h.inbox}
+	if err := h.take(t.Context(), []telego.Update{message(1, anna, "a")}); err == nil {
+		t.Fatal("the answer is not lost")
 	}
-	if slices.Sort(h.handled); !slices.Equal(h.handled, []int{1, 2, 3, 4}) {
+	w.must(h.resume(t.Context()))
+	h.running.Wait()
+	if !slices.Equal(h.handled, []int{1}) {
 		t.Errorf("handled %v", h.handled)
 	}
 }
 
-// TestLinesAreBounded refuses what does not fit into a line, and lets a person hear of it once.
+// lostAnswer is an inbox whose writes succeed and seem to have failed.
+type lostAnswer struct{ inbox }
+
+func (l lostAnswer) ReceiveUpdates(ctx context.Context, last int64, updates []notice.Update) error {
+	return errors.Join(l.inbox.ReceiveUpdates(ctx, last, updates), errors.New("connection reset"))
+}
+
+// TestLinesAreBounded refuses updates that do not fit into a line, and notifies the person once.
 func TestLinesAreBounded(t *testing.T) {
 	t.Parallel()
-	h := newHeld(t, anna)
+	w := newRig(t)
+	h := w.held(anna)
 	var flood []telego.Update
 	for i := range 3 * lineLength {
 		flood = append(flood, message(i+1, anna, "x"))
 	}
-	h.take(append(flood, message(100, boris, "y")))
-	h.take(append(flood, message(100, boris, "y"))) // again, as Telegram shows them
+	w.must(h.take(t.Context(), append(flood, message(100, boris, "y"))))
 	h.shown(t, 100)
+	w.eventually("the bystander's has left", func() bool { return len(w.waiting()) == lineLength })
 	close(h.chats[anna])
 	h.running.Wait()
 
 	if len(h.handled) != lineLength+1 || h.refusal != 2*lineLength || !slices.Equal(h.slowed, []int64{anna}) {
 		t.Errorf("handled %v, refused %d, told %v", h.handled, h.refusal, h.slowed)
 	}
-	if last, _ := h.last(); last != 100 {
-		t.Errorf("handled up to %d: what was refused counts as handled", last)
-	}
-	if len(h.lines) != 0 {
-		t.Errorf("%d lines of nobody", len(h.lines))
+	w.inboxIs()
+	if len(h.lines) != 0 || len(h.intake.waiting) != 0 || len(h.places) != 0 {
+		t.Errorf("%d lines, %d updates and %d places of nobody", len(h.lines), len(h.intake.waiting), len(h.places))
 	}
 }
 
-// TestNothingIsLostWhenTheProcessStops stops it while an update is handled: another process gets this one and all after
-// it, and handles again only what is not remembered.
+// TestNothingIsLostWhenTheProcessStops stops it while an update is handled: another process gets this update and all
+// after it, and repeats only what was not recorded as handled.
 func TestNothingIsLostWhenTheProcessStops(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -245,7 +290,8 @@ func TestNothingIsLostWhenTheProcessStops(t *testing.T) {
 	}
 }
 
-// TestGroupsAreLeft answers once, however often the bot is put into the group again. The operator's own is not left.
+// TestGroupsAreLeft answers once, however often the bot is added to the group again. The operator's own group is not
+// left.
 func TestGroupsAreLeft(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -12,23 +13,23 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// Rates of answers for people who are not approved, or who ask too often. Telegram accepts few messages a second from
-// the bot, and each audit entry is a row that is kept.
+// Rates of answers to people who are not approved, or who ask too often. Telegram accepts few messages a second from a
+// bot, and every audit entry is a row that is kept.
 var (
 	strangersAnswers = allowance.Rate{PerSecond: 1. / 60, Burst: 30}  // to each person who is not approved
-	strangersAudit   = allowance.Rate{PerSecond: 1. / 3600, Burst: 1} // entries about each of them and each command
+	strangersAudit   = allowance.Rate{PerSecond: 1. / 3600, Burst: 1} // entries per unapproved person and command
 	newcomersAnswers = allowance.Rate{PerSecond: 1, Burst: 10}        // to newcomers beyond the limit
 	slowDownAnswers  = allowance.Rate{PerSecond: 0.1, Burst: 1}       // to each user who asks too often
 )
 
-// Pauses between two answers to one chat, for what needs no user.
+// Pauses between two answers to one chat where no user is known.
 const (
-	slowDownPause = 10 * time.Second // that there are too many messages
-	groupPause    = time.Hour        // that the bot works in private chats only
+	slowDownPause = 10 * time.Second // "too many messages"
+	groupPause    = time.Hour        // "private chats only"
 	leavePause    = time.Minute      // between two attempts to leave a group
 )
 
-// slowDown tells a person that messages were not read, because too many came at once.
+// slowDown notifies a person that messages were dropped because too many came at once.
 func (b *Bot) slowDown(ctx context.Context, in chat.Incoming) {
 	if in.Private && b.slowDowns.take(in.Chat) {
 		b.Post(ctx, in.Chat, chat.View{Text: b.texts.Faults.Text(fault.RateLimited).In(languageOf(in.From))})
@@ -42,10 +43,12 @@ func (b *Bot) countFullLine() {
 	}
 }
 
-// may says whether the rate of a key lets one more through.
-func (b *Bot) may(key string, rate allowance.Rate) bool { return b.rates.Take(key, rate) == 0 }
+// may reports whether a key's rate allows one more.
+func (b *Bot) may(key string, rate allowance.Rate) bool {
+	return b.rates.Take(sha256.Sum256([]byte(key)), rate) == 0
+}
 
-// mayAnswer says whether a person who is not approved gets one more answer.
+// mayAnswer reports whether an unapproved person gets one more answer.
 func (b *Bot) mayAnswer(stranger account.User) bool {
 	return b.may(fmt.Sprintf("strangers/answers/%d", stranger.ID), strangersAnswers)
 }
@@ -58,7 +61,7 @@ func (b *Bot) admitNewcomer() error {
 	}
 
 	rate := allowance.Rate{PerSecond: float64(b.o.Strangers) / 3600, Burst: b.o.Strangers}
-	wait := b.rates.Take("newcomers", rate)
+	wait := b.newcomers.Take(0, rate)
 	if wait == 0 {
 		return nil
 	}
@@ -68,14 +71,15 @@ func (b *Bot) admitNewcomer() error {
 	return err
 }
 
-// countRefused counts an error that means that a limit is reached.
+// countRefused counts errors that mean that a limit is reached.
 func (b *Bot) countRefused(err error) {
 	if limit := allowance.LimitOf(err); limit != "" && b.o.OnRefused != nil {
 		b.o.OnRefused(limit)
 	}
 }
 
-// refuseNewcomer answers a newcomer beyond the limit, unless there were too many answers too. It saves nothing.
+// refuseNewcomer answers a newcomer beyond the limit, unless there were too many such answers as well. It saves
+// nothing.
 func (b *Bot) refuseNewcomer(ctx context.Context, r *chat.Request) {
 	r.User, r.Forget = account.User{Language: languageOf(r.From)}, true
 	if b.may("newcomers/answers", newcomersAnswers) {
@@ -83,8 +87,8 @@ func (b *Bot) refuseNewcomer(ctx context.Context, r *chat.Request) {
 	}
 }
 
-// refuse answers that a person may not use a command, and audits the request. For people who are not approved, only
-// some requests are audited and answered.
+// refuse answers that a person may not use a command, and audits the request. For unapproved people, only a sample is
+// audited and answered.
 func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, why words.Text) (err error) {
 	audited, answered := true, true
 	if r.User.Status != account.UserActive {
@@ -102,8 +106,8 @@ func (b *Bot) refuse(ctx context.Context, r *chat.Request, asked chat.Command, w
 	return err
 }
 
-// takeRequest uses one request of a person's allowance, and says whether there was one. A user who asks too often gets
-// an answer only to some of the requests.
+// takeRequest uses one request of a person's allowance, and reports whether there was one. A user beyond the allowance
+// gets an answer to some requests only.
 func (b *Bot) takeRequest(ctx context.Context, r *chat.Request) bool {
 	if r.User.Status != account.UserActive {
 		return b.mayAnswer(r.User)

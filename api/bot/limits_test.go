@@ -7,24 +7,25 @@ import (
 
 	"github.com/mymmrac/telego"
 
+	"stagecoach/api/bot/chat"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 )
 
-// flood handles messages of Telegram accounts, each of its own chat, past the rate of getUpdates.
+// flood handles messages of Telegram accounts, each in its own chat, bypassing the rate of getUpdates.
 func (w *rig) flood(b *Bot, words string, accounts ...int64) {
 	w.t.Helper()
 	for _, account := range accounts {
-		if len(w.telegram.Chat(account).Messages) == 0 { // a chat exists once its user wrote
+		if len(w.telegram.Chat(account).Messages) == 0 { // a chat exists once its user has written
 			w.telegram.SendMessage(account, "hello")
 		}
 
 		w.updates++
-		err := b.handle(w.t.Context(), telego.Update{UpdateID: w.updates, Message: &telego.Message{
-			From: &telego.User{ID: account, LanguageCode: "en", FirstName: "F"},
-			Chat: telego.Chat{ID: account, Type: telego.ChatTypePrivate}, Text: words,
-		}})
+		err := b.handle(w.t.Context(), chat.Incoming{
+			Update: int64(w.updates), From: telego.User{ID: account, LanguageCode: "en", FirstName: "F"},
+			Chat: account, Private: true, Words: words,
+		})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -39,7 +40,7 @@ func repeated(account int64, n int) []int64 {
 	return accounts
 }
 
-// TestStrangersAreAuditedBySampling lets one who is not approved write two hundred times.
+// TestStrangersAreAuditedBySampling has an unapproved person write two hundred times.
 func TestStrangersAreAuditedBySampling(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -56,7 +57,7 @@ func TestStrangersAreAuditedBySampling(t *testing.T) {
 	}
 }
 
-// TestNewcomersAreBounded lets a hundred new accounts write at once.
+// TestNewcomersAreBounded has a hundred new accounts write at once.
 func TestNewcomersAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -92,16 +93,16 @@ func TestNewcomersAreBounded(t *testing.T) {
 		t.Errorf("%d of 90 were notified to come back", notified)
 	}
 
-	w.flood(b, "/start", boss) // an administrator comes in all the same
+	w.flood(b, "/start", boss) // an administrator is admitted anyway
 	if user, err := w.store.Accounts.UserByTelegram(t.Context(), boss); err != nil || !user.IsAdmin() {
 		t.Errorf("the administrator: %+v, %v", user, err)
 	}
 
-	w.flood(b, "/start", accounts[0]) // and who is known
+	w.flood(b, "/start", accounts[0]) // and so is a known user
 	w.sees(accounts[0], "will review your request")
 }
 
-// TestRequestsToTheBotAreBounded lets an active user write fifty times, with one allowance for the bot and HTTP.
+// TestRequestsToTheBotAreBounded has an active user write fifty times, with one allowance for the bot and HTTP.
 func TestRequestsToTheBotAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -126,8 +127,8 @@ func TestRequestsToTheBotAreBounded(t *testing.T) {
 	}
 }
 
-// TestTheBotTellsOfQuotas reaches the limit of deliveries.
-func TestTheBotTellsOfQuotas(t *testing.T) {
+// TestBotReportsQuotas reaches the limit of deliveries.
+func TestBotReportsQuotas(t *testing.T) {
 	t.Parallel()
 	for language, words := range map[string]string{"en": "You have 1 deliveries in progress", "ru": "У вас 1 доставок в работе"} {
 		t.Run(language, func(t *testing.T) {

@@ -16,15 +16,15 @@ import (
 
 const (
 	liveMessageTick     = 300 * time.Millisecond
-	liveMessageLease    = 30 * time.Second // longer than drawing one message takes
+	liveMessageLease    = 30 * time.Second // longer than it takes to draw one message
 	liveMessagesPerTick = 40
 	liveMessagesAtOnce  = 8
 )
 
-// keepLiveMessages keeps every live message up to date until ctx ends.
+// keepLiveMessages keeps every live message up to date until ctx is done.
 func (b *Bot) keepLiveMessages(ctx context.Context) {
 	events, err := b.store.Notices.EventsNow(ctx)
-	b.every(ctx, liveMessageTick, "live messages wait", func(ctx context.Context) error {
+	b.every(ctx, liveMessageTick, "updating live messages failed", func(ctx context.Context) error {
 		if b.pace.silent() {
 			return nil
 		}
@@ -42,8 +42,7 @@ func (b *Bot) keepLiveMessages(ctx context.Context) {
 	})
 }
 
-// hurryEnded makes the live messages of entities that ended since the cursor due at once. It returns the cursor after
-// them.
+// hurryEnded makes live messages of entities that ended since the cursor due at once. It returns the next cursor.
 func (b *Bot) hurryEnded(ctx context.Context, after core.Cursor) (core.Cursor, error) {
 	events, err := b.store.Notices.EventsAfter(ctx, after, 500)
 	if err != nil {
@@ -97,7 +96,7 @@ func (b *Bot) logLive(message notice.LiveMessage) *slog.Logger {
 // refresh updates one live message.
 func (b *Bot) refresh(ctx context.Context, message notice.LiveMessage) error {
 	kind, known := b.liveMessages[message.Workload]
-	if !known { // a newer version of the program made it
+	if !known { // created by a newer version
 		return fmt.Errorf("no live messages for workload %q", message.Workload)
 	}
 
@@ -111,8 +110,8 @@ func (b *Bot) refresh(ctx context.Context, message notice.LiveMessage) error {
 		return err
 	}
 
-	// The first message may have arrived without an answer, and a second one would show the same twice. The end is
-	// worth a second message.
+	// The first message may have arrived even though no answer came; a second one would show the same thing twice. The end
+	// is worth a second message.
 	unanswered := message.MessageID == nil && message.State == notice.LiveMessageSending && !now.Ended
 	switch {
 	case unanswered, message.ShownHash == now.Hash():
@@ -130,7 +129,7 @@ func (b *Bot) refresh(ctx context.Context, message notice.LiveMessage) error {
 	return b.first(ctx, message, now)
 }
 
-// readPause is the pause between two reads of the entity of a live message.
+// readPause is the pause between two reads of a live message's entity.
 func (b *Bot) readPause(message notice.LiveMessage) time.Duration {
 	return time.Duration(max(1, b.liveMessages[message.Workload].EveryEdits)) * b.o.EditEvery
 }
@@ -143,9 +142,9 @@ func (b *Bot) draw(ctx context.Context, kind chat.LiveMessage, message notice.Li
 	return kind.Draw(ctx, viewer, message.EntityID)
 }
 
-// first sends a live message for the first time. It records before that the message is being sent, so that no second
-// one follows while the entity is live, even after a crash. The end is sent even when it is unknown whether the first
-// message arrived.
+// first sends a live message for the first time. Before that it records that the message is being sent, so that no
+// second one follows while the entity is live, even after a crash. The final state is sent even if it is unknown
+// whether the first message arrived.
 func (b *Bot) first(ctx context.Context, message notice.LiveMessage, now chat.View) error {
 	before := message.State
 	if !now.Ended {
@@ -159,7 +158,7 @@ func (b *Bot) first(ctx context.Context, message notice.LiveMessage, now chat.Vi
 	switch outcome, _ := chat.OutcomeOf(err); {
 	case outcome == chat.Done:
 		message.MessageID = &id
-	case outcome == chat.Unknown && now.Ended: // the end is sent once, even if it may not have arrived
+	case outcome == chat.Unknown && now.Ended: // the final state is sent once, even if it may not have arrived
 		message.State = notice.LiveMessageFinal
 		return b.save(ctx, message)
 	case outcome == chat.Unknown:
@@ -180,7 +179,7 @@ func (b *Bot) settle(ctx context.Context, message notice.LiveMessage, now chat.V
 			message.State = notice.LiveMessageFinal
 		}
 		return b.save(ctx, message)
-	case chat.Later, chat.Unknown: // an edit may be made twice
+	case chat.Later, chat.Unknown: // repeating an edit is harmless
 		b.pace.hold(wait)
 		b.logLive(message).Info("bot: live message is held", "wait", wait, "error", err)
 		return core.RetryWhileUnavailable(ctx, func() error { return b.store.Notices.HoldLiveMessage(ctx, message, wait) })
@@ -191,8 +190,8 @@ func (b *Bot) settle(ctx context.Context, message notice.LiveMessage, now chat.V
 	}
 }
 
-// save records a live message after something was sent. It retries while PostgreSQL is unavailable, because the record
-// must not forget what was sent.
+// save records a live message after something was sent. It retries while PostgreSQL is unavailable: the record must not
+// forget what was sent.
 func (b *Bot) save(ctx context.Context, message notice.LiveMessage) error {
 	return core.RetryWhileUnavailable(ctx, func() error {
 		return b.store.Notices.SaveLiveMessage(ctx, message, b.readPause(message))

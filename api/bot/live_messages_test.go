@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// known makes the bot known to a person, so that it may write to them.
+// known introduces the bot to a person, so that it may write to them.
 func (w *rig) known(person int64, language string) {
 	w.t.Helper()
 	w.writes(person, language, "/help")
@@ -25,7 +25,7 @@ func (w *rig) known(person int64, language string) {
 	})
 }
 
-// about gives the messages about a job.
+// about returns the messages about a job.
 func (w *rig) about(person int64, name string) (found []telegramsim.Message) {
 	for _, m := range w.messages(person) {
 		if strings.Contains(m.Text, name) {
@@ -35,7 +35,7 @@ func (w *rig) about(person int64, name string) (found []telegramsim.Message) {
 	return found
 }
 
-// TestTheEndIsShownAtOnce throttles edits to one an hour: the end does not wait for it.
+// TestTheEndIsShownAtOnce throttles edits to one an hour: the final state does not wait for it.
 func TestTheEndIsShownAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -67,9 +67,7 @@ func TestALiveMessageFollowsItsJob(t *testing.T) {
 	w.sees(anna, "Отправляю: 98% (957 КБ из 977 КБ)", "▓")
 	w.moves(job.ID, func(j *delivery.Job) { j.BytesSent = 1_000_000; now := time.Now(); j.AckPendingAt = &now })
 	w.sees(anna, "Telegram загружает")
-	if err := w.store.Deliveries.RequestCancel(t.Context(), job.ID); err != nil {
-		t.Fatal(err)
-	}
+	w.moves(job.ID, func(j *delivery.Job) { j.CancelRequestedAt = &j.Now })
 	if m := w.sees(anna, "отменяется"); len(m.Buttons) != 0 {
 		t.Error("a job that is being cancelled can be stopped again")
 	}
@@ -80,7 +78,7 @@ func TestALiveMessageFollowsItsJob(t *testing.T) {
 		t.Errorf("the live message: %+v", w.about(anna, "film.mp4"))
 	}
 
-	for i, edit := range last.Edits[1 : len(last.Edits)-1] { // all but the end
+	for i, edit := range last.Edits[1 : len(last.Edits)-1] { // all but the final one
 		if gap := edit.At.Sub(last.Edits[i].At); gap < 1950*time.Millisecond {
 			t.Errorf("edit %d came %v after the one before", i+1, gap)
 		}
@@ -103,7 +101,7 @@ func TestHowLiveMessagesEnd(t *testing.T) {
 		code  fault.Code
 		shown []string
 	}{
-		"unknown.bin": {lifecycle.DeliveryFailed, fault.OutcomeUnknown, []string{"Not delivered", "Look in this chat before you ask for it again"}},
+		"unknown.bin": {lifecycle.DeliveryFailed, fault.OutcomeUnknown, []string{"Not delivered", "Check this chat before you request it again"}},
 		"locked.bin":  {lifecycle.DeliveryFailed, fault.YandexLocked, []string{"Not delivered", "The file is locked now"}},
 		"weird.bin":   {lifecycle.DeliveryFailed, "something_else", []string{"Not delivered", "Internal error"}},
 		"mine.bin":    {lifecycle.DeliveryCancelled, fault.CancelledByUser, []string{"🚫 Cancelled"}},
@@ -121,7 +119,7 @@ func TestHowLiveMessagesEnd(t *testing.T) {
 	w.sees(anna, "again.bin", "Attempt 2 of 3", "The file storage is unavailable", "In the queue")
 	next := time.Date(2030, 1, 1, 12, 0, 7, 0, time.UTC)
 	w.moves(job.ID, func(j *delivery.Job) { j.NextAttemptAt, j.Claim = &next, 1 })
-	w.sees(anna, "again.bin", "Next attempt at 12:00:07 UTC, deadline at 13:00:07 UTC")
+	w.sees(anna, "again.bin", "Next attempt at 12:00:07 UTC")
 	w.moves(job.ID, func(j *delivery.Job) { j.LastError = string(fault.PausedByOperator) })
 	w.sees(anna, "again.bin", "An operator paused it")
 
@@ -197,7 +195,7 @@ func TestFloodWaitIsObeyed(t *testing.T) {
 	})
 
 	refused := time.Now()
-	w.moves(job.ID, func(j *delivery.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID }) // hurries the live message
+	w.moves(job.ID, func(j *delivery.Job) { j.State, j.MessageID = lifecycle.DeliveryDelivered, &j.ID }) // it becomes due
 	w.sees(anna, "a.txt", "Delivered")
 	if waited := time.Since(refused); waited < 1900*time.Millisecond {
 		t.Errorf("the flood wait was not obeyed, an edit came after %v", waited)

@@ -14,26 +14,26 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// annasWord stands in every text of Anna's that is not for others.
+// annasWord is in every text of Anna's that is private to her.
 const annasWord = "zzanna"
 
-// blocked is the Telegram id of a person who has no access, waiting of one who has none yet.
+// blocked is the Telegram id of a person without access, waiting that of one without access yet.
 const (
 	blocked = int64(400)
 	waiting = int64(500)
 )
 
-// things are what commands and buttons may name.
+// things are what commands and buttons may refer to.
 type things struct {
 	user, file, job, task, space, book, download int64
 	hash, code                                   string // of a transaction, and of a browser's session
 }
 
-// asks are the ways in which each command names things; a command that is not here fails the test.
+// asks are the arguments with which each command refers to things; a command that is missing here fails the test.
 func (o things) asks() map[string][]string {
 	return map[string][]string{
 		"start": {""}, "web": {""}, "help": {""}, "stars": {""}, "jobs": {""}, "ready": {""}, "downloads": {""},
-		"files": {""}, "status": {""}, "confirm": {o.code}, "cancel": {number64(o.job)},
+		"files": {""}, "status": {""}, "confirm": {o.code}, "language": {""}, "mute": {number64(o.task)}, "unmute": {number64(o.task)}, "cancel": {number64(o.job)},
 		"claim":    {number64(o.task) + " I will"},
 		"task":     {"", number64(o.task), "new " + number64(o.task)},
 		"download": {fmt.Sprintf("%d %s&dn=boris", o.book, magnet)}, "books": {"", "wheels"}, "find": {"wheels"}, "book": {number64(o.book)},
@@ -41,7 +41,7 @@ func (o things) asks() map[string][]string {
 	}
 }
 
-// presses are the data of each button, without its prefix; a button that is not here fails the test.
+// presses are the data of each button, without its prefix; a button that is missing here fails the test.
 func (o things) presses() map[string][]string {
 	steps := []string{}
 	actions := []lifecycle.TaskState{"claim", "escalate", "takeover", "comment", "submit", "approve", "reject"}
@@ -56,13 +56,13 @@ func (o things) presses() map[string][]string {
 		"bk": {number64(o.book)}, "bp": {"0", ""}, "bn": {""},
 		"f": {"0:0"}, "u": {"0"}, "i": {number64(o.file) + ":0"}, "s": {""}, "r": {"0"},
 		"d": {number64(o.file) + ":nonce:0"}, "j": {"0"}, "c": {number64(o.job)},
-		"t": {number64(o.task)}, "tn": {number64(o.task)}, "tm": {"0"}, "tr": {"0"}, "ta": steps,
+		"t": {number64(o.task)}, "tn": {number64(o.task)}, "tm": {"0"}, "tr": {"0"}, "ta": steps, "tp": {number64(o.task) + ":DONE:n"}, "tq": {number64(o.task)}, "ln": {"xx"},
 		"tg": {number64(o.space)}, "tf": {number64(o.space)}, "tw": {number64(o.space) + ":n"},
 		"ap": {number64(o.user)}, "bl": {number64(o.user)},
 	}
 }
 
-// annas gives Anna one of everything.
+// annas creates one of everything for Anna.
 func (w *rig) annas() (o things) {
 	w.t.Helper()
 	user := w.user(anna)
@@ -103,7 +103,7 @@ func (w *rig) must(err error) {
 	}
 }
 
-// matrix is a bot that is handed what people write and press.
+// matrix is a bot that is fed messages and presses directly.
 type matrix struct {
 	*rig
 	bot    *Bot
@@ -114,7 +114,6 @@ type matrix struct {
 func newMatrix(t *testing.T) (*matrix, things) {
 	t.Helper()
 	w := newRig(t)
-	w.hearCancels()
 	stop := w.run(w.bot())
 	for _, person := range []int64{boss, anna, boris, blocked, waiting} {
 		w.known(person, "en")
@@ -160,7 +159,7 @@ func (m *matrix) each(o things, call func(command, what string, send func(person
 
 func (m *matrix) next() int { m.number++; return m.number }
 
-// hands gives updates to the bot one after the other: a person answers the question that a button has led to.
+// hands feeds updates to the bot in sequence: a person answers the question that a button leads to.
 func (m *matrix) hands(updates ...telego.Update) {
 	m.t.Helper()
 	for _, update := range updates {
@@ -168,7 +167,7 @@ func (m *matrix) hands(updates ...telego.Update) {
 	}
 }
 
-// unchanged runs requests, and fails the test when they have changed more than what the bot keeps about the chat.
+// unchanged runs requests, and fails the test if they change more than the bot's record of the chat.
 func (m *matrix) unchanged(what string, requests func()) {
 	m.t.Helper()
 	besides := append([]string{"conversations", "bot_updates"}, testdb.Traces...)
@@ -179,7 +178,7 @@ func (m *matrix) unchanged(what string, requests func()) {
 	}
 }
 
-// TestMatrixOfWhoHasNoAccess writes each command and presses each button as people who are blocked or not approved.
+// TestMatrixOfWhoHasNoAccess sends each command and presses each button as people who are blocked or not approved.
 func TestMatrixOfWhoHasNoAccess(t *testing.T) {
 	t.Parallel()
 	m, hers := newMatrix(t)
@@ -199,7 +198,7 @@ func (m *matrix) showsNothing(person int64) {
 	}
 }
 
-// shown counts how often a chat has shown Anna's word, in messages of the bot, their buttons and all their edits.
+// shown counts how often a chat has shown Anna's word, in the bot's messages, their buttons and all their edits.
 func (m *matrix) shown(person int64) (n int) {
 	for _, message := range m.telegram.Chat(person).Messages {
 		if message.FromBot {
@@ -209,11 +208,11 @@ func (m *matrix) shown(person int64) (n int) {
 	return n
 }
 
-// mayDo are the commands by which Boris does what he may, whoever has made the file or the book that he names.
+// mayDo are the commands that Boris may use on any file or book, whoever created it.
 var mayDo = map[string]bool{"start": true, "web": true, "files": true, "download": true, "task": true, "book": true}
 
-// TestMatrixOfOthersThings lets Boris write each command and press each button about what is Anna's. Nothing of hers
-// changes, and he reads nothing of it. What is for administrators is refused.
+// TestMatrixOfOthersThings has Boris send each command and press each button about Anna's things. Nothing of hers
+// changes, and he learns nothing about it. Administrators' commands are refused.
 func TestMatrixOfOthersThings(t *testing.T) {
 	t.Parallel()
 	m, hers := newMatrix(t)
@@ -237,8 +236,8 @@ func TestMatrixOfOthersThings(t *testing.T) {
 	}
 }
 
-// TestMatrixOfOnesOwnThings lets Anna and an administrator do the same about Anna's things: the requests of the matrix
-// do name things that are there.
+// TestMatrixOfOnesOwnThings has Anna and an administrator do the same with Anna's things, to prove that the matrix
+// refers to things that exist.
 func TestMatrixOfOnesOwnThings(t *testing.T) {
 	t.Parallel()
 	m, hers := newMatrix(t)

@@ -8,7 +8,8 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// Announce asks the administrators to decide about somebody who has come by the pages. The bot need not run for that.
+// Announce asks the administrators to decide about somebody who signed up on the pages. The bot need not be running for
+// that.
 func (b *Bot) Announce(ctx context.Context, user account.User) {
 	b.notifyAdmins(ctx, func(admin account.User) chat.View {
 		return chat.View{

@@ -19,11 +19,11 @@ const (
 	eventsPerTick  = 500
 )
 
-// keepNotices notifies people of changes until ctx ends. Each notice is planned once, in one database transaction with
-// the event or with the cursor after it. It is marked before it is sent, so that a notice with an unknown outcome is
-// never sent again, not even after a crash.
+// keepNotices notifies people of changes until ctx is done. Each notification is planned once, in one database
+// transaction with the event or with the cursor that moves past it. It is marked before it is sent, so that a
+// notification with an unknown outcome is never sent again, not even after a crash.
 func (b *Bot) keepNotices(ctx context.Context) {
-	b.every(ctx, noticeTick, "notices wait", func(ctx context.Context) error {
+	b.every(ctx, noticeTick, "sending notifications failed", func(ctx context.Context) error {
 		if b.pace.silent() {
 			return nil
 		}
@@ -34,7 +34,7 @@ func (b *Bot) keepNotices(ctx context.Context) {
 	})
 }
 
-// planNotices plans the notices of new events of tasks. Those of other workloads are planned with the event.
+// planNotices plans the notifications of new task events. Those of other workloads are planned together with the event.
 func (b *Bot) planNotices(ctx context.Context) error {
 	for {
 		cursor, err := b.store.Notices.Cursor(ctx)
@@ -54,7 +54,7 @@ func (b *Bot) planNotices(ctx context.Context) error {
 	}
 }
 
-// sendNotices sends the notices that are due in chats whose turn has come.
+// sendNotices sends the notifications that are due in chats whose turn has come.
 func (b *Bot) sendNotices(ctx context.Context) error {
 	due, err := b.store.Notices.Due(ctx, slices.Collect(maps.Keys(b.notices)), noticesPerTick)
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *Bot) sendNotices(ctx context.Context) error {
 	return nil
 }
 
-// notify sends one notice, unless the chat's turn has not come or the person may not have it any more.
+// notify sends one notification, unless it is not yet the chat's turn or the person may no longer see it.
 func (b *Bot) notify(ctx context.Context, row notice.Notice) error {
 	viewer, err := b.store.Accounts.UserByID(ctx, row.UserID)
 	if err != nil {
@@ -108,12 +108,12 @@ func (b *Bot) notify(ctx context.Context, row notice.Notice) error {
 	return b.settleNotice(ctx, *viewer.TelegramID, row, err)
 }
 
-// settleNotice records the outcome of the request to send a notice.
+// settleNotice records the outcome of sending a notice.
 func (b *Bot) settleNotice(ctx context.Context, person int64, row notice.Notice, err error) error {
 	state, wait := noticeAfter(err)
 	if state != notice.NoticeSent {
 		b.Log.Info(
-			"bot: notice", "user", b.Pseudonym(person), "workload", row.Workload, "entity", row.EntityID,
+			"bot: notification", "user", b.Pseudonym(person), "workload", row.Workload, "entity", row.EntityID,
 			"state", state, "wait", wait, "error", err,
 		)
 	}
@@ -122,7 +122,7 @@ func (b *Bot) settleNotice(ctx context.Context, person int64, row notice.Notice,
 	return core.RetryWhileUnavailable(ctx, func() error { return b.store.Notices.Save(ctx, row, state, wait) })
 }
 
-// noticeAfter returns the state of a notice for the outcome of the request.
+// noticeAfter returns the state of a notification after the request's outcome.
 func noticeAfter(err error) (state string, wait time.Duration) {
 	switch outcome, wait := chat.OutcomeOf(err); outcome {
 	case chat.Done:

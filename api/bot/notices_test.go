@@ -15,7 +15,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// noticeStates lists what the record says of the notices.
+// noticeStates lists the recorded states of the notices.
 func (w *rig) noticeStates() (states []string) {
 	w.t.Helper()
 	conn, err := pgx.Connect(w.t.Context(), w.wire.URL)
@@ -36,7 +36,7 @@ func (w *rig) noticeStates() (states []string) {
 	return states
 }
 
-func TestWhoIsToldOfAChange(t *testing.T) {
+func TestWhoIsNotifiedOfAChange(t *testing.T) {
 	t.Parallel()
 	w, space, _ := newTeam(t)
 	annaID := w.user(anna).ID
@@ -52,7 +52,7 @@ func TestWhoIsToldOfAChange(t *testing.T) {
 	w.sees(boss, "💬 ", " wrote:", "<i>looks good</i>")
 	w.sees(anna, "<i>looks good</i>")
 	w.does(anna, given, "DONE", "that was it")
-	w.sees(boris, "№1 <b>Given thing</b>", "▶️ в работе → ✅ сделана", "that was it") // who has said something hears more
+	w.sees(boris, "№1 <b>Given thing</b>", "▶️ в работе → ✅ сделана", "that was it") // commenters get more notifications
 	if n := len(w.notified(boss, "")); n != 3 {
 		t.Errorf("the creator has %d notices", n)
 	}
@@ -83,6 +83,20 @@ func TestExpiryReleaseAndReadiness(t *testing.T) {
 	w.sees(anna, "#2 <b>Given thing</b>", "🟢 All tasks that it waited for are done")
 	if n := len(w.notified(anna, "🟢")) + len(w.notified(boss, "🟢")) + len(w.notified(boris, "🟢")); n != 1 {
 		t.Errorf("%d people were notified that something is ready", n)
+	}
+}
+
+// TestCreatorIsNotifiedThatTaskCannotStart cancels what another person's task depends on.
+func TestCreatorIsNotifiedThatTaskCannotStart(t *testing.T) {
+	t.Parallel()
+	w, space, _ := newTeam(t)
+	first := w.task(boss, space, task.NewTask{Title: "First thing"})
+	w.task(boris, space, task.NewTask{Title: "Next thing", BlockedBy: []string{"1"}})
+	w.task(boss, space, task.NewTask{Title: "Own thing", BlockedBy: []string{"1"}})
+	w.does(boss, first, "CANCELLED", "no need")
+	w.sees(boris, "№2 <b>Next thing</b>", "⛔ Начать её нельзя: она ждёт отменённую задачу (№1).")
+	if n := len(w.notified(boss, "⛔")) + len(w.notified(anna, "⛔")); n != 0 {
+		t.Errorf("%d others were notified", n)
 	}
 }
 
@@ -118,7 +132,7 @@ func TestNoNoticeComesTwice(t *testing.T) {
 	w.sees(boss, "✋ ", "<i>one</i>")
 	w.notified(boss, "")
 	stop()
-	w.does(anna, made, "comment", "two") // nobody serves the bot
+	w.does(anna, made, "comment", "two") // no process serves the bot
 	stop = w.run(w.bot())
 	w.sees(boss, "<i>two</i>")
 	w.notified(boss, "")
@@ -132,9 +146,9 @@ func TestNoNoticeComesTwice(t *testing.T) {
 
 	stop()
 	w.does(anna, made, "comment", "five")
-	b := w.bot() // dies while it sends
+	b := w.bot() // crashes while it sends
 	var due []notice.Notice
-	w.eventually("a notice to send", func() bool { // other tests' transactions may hold events up
+	w.eventually("a notice to send", func() bool { // other tests' database transactions may hold events back
 		err := b.planNotices(t.Context())
 		if err == nil {
 			due, err = w.store.Notices.Due(t.Context(), []string{lifecycle.WorkloadTask}, 10)
@@ -160,7 +174,7 @@ func TestNoNoticeComesTwice(t *testing.T) {
 	)
 }
 
-func TestWhoIsNotToldAnyMore(t *testing.T) {
+func TestWhoIsNoLongerNotified(t *testing.T) {
 	t.Parallel()
 	w, space, _ := newTeam(t)
 	open := w.task(anna, space, task.NewTask{Title: "Open thing"})

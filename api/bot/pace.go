@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	// unaskedRequests is how many requests a second live messages and notices make over all chats. Telegram lets a bot
-	// make about 30; the rest is for people who wait for an answer.
+	// unaskedRequests is how many requests a second live messages and notifications make over all chats. Telegram allows a
+	// bot about 30; the rest is for people who wait for an answer.
 	unaskedRequests = 25
 
-	// longFlood is the shortest wait from Telegram that applies to all chats of the bot.
+	// longFlood is the shortest retry-after that applies to all chats of the bot.
 	longFlood = 20 * time.Second
 )
 
-// pace keeps live messages and notices within Telegram's limits: a total of requests a second, a pause in each chat,
+// pace keeps live messages and notifications within Telegram's limits: a total rate of requests, a pause in each chat,
 // and silence when Telegram asks for it.
 type pace struct {
 	limiter *rate.Limiter
-	inChat  time.Duration // between two messages in one chat
+	inChat  time.Duration // between two messages to one chat
 
 	mu      sync.Mutex
-	silence time.Time           // nothing is sent before
-	turns   map[int64]time.Time // the chat's next turn; there are no more chats than users
+	silence time.Time           // nothing is sent before then
+	turns   map[int64]time.Time // each chat's next turn; there are no more chats than users
 }
 
 func newPace(editEvery time.Duration) *pace {
@@ -35,7 +35,7 @@ func newPace(editEvery time.Duration) *pace {
 	}
 }
 
-// hold stops all live messages and notices for a wait that applies to all chats.
+// hold stops all live messages and notifications for a wait that applies to all chats.
 func (p *pace) hold(wait time.Duration) {
 	if wait < longFlood {
 		return
@@ -49,7 +49,7 @@ func (p *pace) hold(wait time.Duration) {
 	}
 }
 
-// silent says whether all live messages and notices must wait.
+// silent reports whether all live messages and notifications must wait.
 func (p *pace) silent() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

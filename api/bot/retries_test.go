@@ -10,28 +10,27 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// failsAgain fails a transaction's try under a policy, and lets the system retry it if it may.
+// failsAgain fails an attempt to buy an order under a policy. An order that has already failed starts a new attempt.
 func (w *rig) failsAgain(hash string, p transaction.RetryPolicy) {
 	w.t.Helper()
-	ctx := w.t.Context()
-	t, err := w.store.Transactions.ByHash(ctx, hash)
+	t, err := w.store.Transactions.ByHash(w.t.Context(), hash)
+	if err == nil && t.State == lifecycle.TransactionFailed {
+		w.eventually("its next attempt begins", func() bool { return w.begins(hash, "anna") == nil })
+	}
+
+	claim, err := w.claim(hash)
 	if err == nil {
-		_, err = w.store.Transactions.Fail(ctx, transaction.Failure{
-			Hash: hash, Attempt: t.Attempt, Message: stars.CannotGift.Message, Class: lifecycle.Retryable, Retry: p,
+		_, err = w.store.Transactions.Fail(w.t.Context(), transaction.Failure{
+			Claim: claim, Message: stars.CannotGift.Message, Class: lifecycle.Retryable, Retry: p,
 		})
 	}
-
-	if err == nil {
-		_, err = w.store.Transactions.Retry(ctx, transaction.Request{Hash: hash, Attempt: t.Attempt, System: true})
-	}
-
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// TestRetriesAreNotifiedOnce lets an order fail again and again: its user is notified once that it is tried again, and
-// once of the end, in their language. An operator's retry that fails brings no further notice.
+// TestRetriesAreNotifiedOnce makes an order fail again and again: its user is notified once of the retries, and once of
+// the end, in their language. A failed retry by an operator brings no further notice.
 func TestRetriesAreNotifiedOnce(t *testing.T) {
 	t.Parallel()
 	for language, texts := range map[string][3]string{
@@ -45,7 +44,7 @@ func TestRetriesAreNotifiedOnce(t *testing.T) {
 			w.opens()
 			w.calledSo(anna, language, "anna", "/start")
 			w.eventually("the name", func() bool { return w.user(anna).Username == "anna" })
-			goesOn := transaction.RetryPolicy{For: time.Hour, Pause: time.Minute, Ask: true}
+			goesOn := transaction.RetryPolicy{For: time.Hour, Pause: time.Millisecond, Ask: true}
 			over := transaction.RetryPolicy{Ask: true}
 
 			hash := w.deposits(1, "anna")
@@ -56,7 +55,7 @@ func TestRetriesAreNotifiedOnce(t *testing.T) {
 			w.sees(anna, texts[0], texts[2])
 
 			given, err := w.store.Transactions.ByHash(t.Context(), hash)
-			if err != nil || !given.GivenUp() {
+			if err != nil || given.GivenUpAt == nil {
 				t.Fatal(given, err)
 			}
 			if _, err := w.store.Transactions.Retry(t.Context(), transaction.Request{Hash: hash, Attempt: given.Attempt}); err != nil {

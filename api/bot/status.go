@@ -53,7 +53,7 @@ func (b *Bot) statusText(language string, s status.Status) string {
 	return strings.Join(lines, "\n")
 }
 
-// workloadLines show how many entities are in each state.
+// workloadLines show the number of entities in each state.
 func (b *Bot) workloadLines(language string, s status.Status) (lines []string) {
 	for _, workload := range lifecycle.Workloads {
 		shown := b.status[workload.Name]
@@ -78,7 +78,7 @@ func errorLines(language string, s status.Status) (lines []string) {
 	return lines
 }
 
-// countsText writes how many entities are in each state, in one line, without empty states.
+// countsText writes the number of entities in each state on one line, without empty states.
 func countsText(states []string, counts map[string]int64) string {
 	var parts []string
 	for _, state := range states {
@@ -92,7 +92,7 @@ func countsText(states []string, counts map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// overviewLines show queues, workers, outside systems and what needs an administrator's attention.
+// overviewLines show queues, workers, external systems and what needs an administrator's attention.
 func overviewLines(language string, o status.Overview) []string {
 	var lines []string
 	if !o.TemporalAnswers {

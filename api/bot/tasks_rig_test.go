@@ -8,22 +8,23 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
 
-// taskWorkflows does what the workflows of tasks would, in the record alone.
+// taskWorkflows does what task workflows would do, in the record only. No other workflow runs.
 type taskWorkflows struct{ store *store.Store }
 
-// taskOutcome is what an update has led to.
+// taskOutcome is the result of an update.
 type taskOutcome struct {
 	client.WorkflowUpdateHandle
 	err error
@@ -31,10 +32,25 @@ type taskOutcome struct {
 
 func (o taskOutcome) Get(context.Context, any) error { return o.err }
 
+// update is an update of a workflow.
+func (w *rig) update(ctx context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	if w.away.Add(-1) >= 0 {
+		return nil, errors.New("connection refused")
+	}
+	if w.stuck != "" && strings.HasPrefix(o.WorkflowID, "download/") {
+		return w.cancelInVain(ctx, o)
+	}
+	return (&taskWorkflows{store: w.store}).update(ctx, o)
+}
+
 func (w *taskWorkflows) update(
 	ctx context.Context, o client.UpdateWorkflowOptions,
 ) (client.WorkflowUpdateHandle, error) {
-	id, _ := strconv.ParseInt(strings.TrimPrefix(o.WorkflowID, "task/"), 10, 64)
+	key, isTask := strings.CutPrefix(o.WorkflowID, "task/")
+	if !isTask {
+		return nil, serviceerror.NewNotFound("no such workflow")
+	}
+	id, _ := strconv.ParseInt(key, 10, 64)
 	_, err := w.store.Tasks.Act(ctx, task.Act{
 		TaskID: id, RequestID: o.UpdateID, Action: lifecycle.TaskAction(o.UpdateName), Input: o.Args[0].(lifecycle.TaskInput),
 		At: time.Now(),
@@ -45,7 +61,7 @@ func (w *taskWorkflows) update(
 	return taskOutcome{err: err}, nil
 }
 
-// space makes a workspace of the owner with members, whom nobody has asked; all of them have written to the bot.
+// space creates a workspace of the owner with members, without invitations; all of them have written to the bot.
 func (w *rig) space(owner int64, members ...int64) task.Workspace {
 	w.t.Helper()
 	made := w.spaceOf(owner)
@@ -57,11 +73,11 @@ func (w *rig) space(owner int64, members ...int64) task.Workspace {
 	return made
 }
 
-// spaceOf makes a workspace of the owner alone.
+// spaceOf creates a workspace with only its owner.
 func (w *rig) spaceOf(owner int64) task.Workspace {
 	w.t.Helper()
 	name := "Space of " + number64(owner)
-	made, err := w.services.Tasks.CreateWorkspace(w.t.Context(), w.user(owner), service.WorkspaceChange{Name: &name}, "")
+	made, err := w.services.Tasks.CreateWorkspace(w.t.Context(), w.user(owner), tasks.WorkspaceChange{Name: &name}, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -77,7 +93,7 @@ func (w *rig) task(creator int64, space task.Workspace, wanted task.NewTask) tas
 	return made
 }
 
-// does lets a person act on a task over the API. What is a status there is one here.
+// does performs a person's step on a task through the API. A status there is a step here.
 func (w *rig) does(person int64, t task.Task, step, comment string) {
 	w.t.Helper()
 	tasks, user, ctx := w.services.Tasks, w.user(person), w.t.Context()
@@ -100,7 +116,7 @@ func (w *rig) does(person int64, t task.Task, step, comment string) {
 	}
 }
 
-// expires lets the deadline of a task pass, as its workflow would see it.
+// expires makes the deadline of a task pass, as its workflow would see it.
 func (w *rig) expires(t task.Task) {
 	w.t.Helper()
 	_, err := w.store.Tasks.Act(w.t.Context(), task.Act{
@@ -133,7 +149,7 @@ func (w *rig) events(t task.Task) (types []string) {
 	return types
 }
 
-// taskNotices gives the notices in a chat.
+// taskNotices returns the notifications in a chat.
 func (w *rig) taskNotices(person int64) (found []telegramsim.Message) {
 	for _, m := range w.messages(person) {
 		if findButton(m, "tn:") != "" {
@@ -143,7 +159,7 @@ func (w *rig) taskNotices(person int64) (found []telegramsim.Message) {
 	return found
 }
 
-// notified waits until no notice is pending, and gives the notices in a chat that have a word.
+// notified waits until no notification is pending, and returns the notifications in a chat that contain a word.
 func (w *rig) notified(person int64, word string) (found []telegramsim.Message) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {

@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// newTeam is a rig with a bot that runs, and a workspace of the boss, Anna and Boris.
+// newTeam returns a rig with a running bot, and a workspace of the boss, Anna and Boris.
 func newTeam(t *testing.T) (*rig, task.Workspace, func()) {
 	t.Helper()
 	w := newRig(t)
@@ -57,7 +57,7 @@ func TestATaskIsClaimedByItsCard(t *testing.T) {
 
 	w.writes(anna, "en", "/claim 1")
 	w.sees(anna, "⚠️ It is already yours.", "Assignee: you")
-	w.writes(anna, "en", "fence") // the question is over: words are searched for again
+	w.writes(anna, "en", "fence") // the question has ended: words search files again
 	w.sees(anna, "🔎 <b>fence</b>")
 
 	w.writes(boris, "ru", "/task №1")
@@ -94,12 +94,12 @@ func TestAQuestionEnds(t *testing.T) {
 	}
 
 	ask()
-	w.writes(anna, "en", " ") // as a picture is: without words
+	w.writes(anna, "en", " ") // like a picture: without words
 	w.sees(anna, "text and buttons only")
 	w.writes(anna, "en", "hello")
 	w.sees(anna, "✅ Your comment is added.")
 
-	// Who gives a private task back does not see it any more.
+	// After releasing a private task, a person no longer sees it.
 	w.does(anna, made, "IN_PROGRESS", "go")
 	w.writes(anna, "en", "/task")
 	w.sees(anna, "Your tasks", "Private thing")
@@ -141,7 +141,7 @@ func TestACommentThatComesAgainActsOnce(t *testing.T) {
 		t.Fatal(asked, err)
 	}
 
-	for range 3 { // each time the process dies before it can remember that the update is handled
+	for range 3 { // each time the process crashes before it records that the update was handled
 		handle(message(200_000_003, anna, "hello"))
 		if err := w.store.Notices.SaveConversation(t.Context(), asked); err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestACommentThatComesAgainActsOnce(t *testing.T) {
 		if err := w.store.Notices.SaveConversation(t.Context(), before); err != nil {
 			t.Fatal(err)
 		}
-		w.does(boss, made, "comment", "between") // what has happened meanwhile changes nothing
+		w.does(boss, made, "comment", "between") // what happened meanwhile changes nothing
 		handle(message(200_000_005, anna, "/task new Mow the lawn"))
 	}
 
@@ -180,15 +180,15 @@ func TestNewTasks(t *testing.T) {
 	w.known(400, "en")
 	second := w.space(anna)
 	w.writes(400, "en", "/task new Something to do")
-	w.sees(400, "You are in no workspace yet", number64(w.user(400).ID))
+	w.sees(400, "You are not in any workspace yet", number64(w.user(400).ID))
 	w.writes(boris, "ru", "/task new Почта")
 	w.sees(boris, "✅ Задача создана.", "<b>Почта</b>", "Автор: вы", "🗑 Отменить")
-	w.writes(boris, "ru", "/task new Кот")
-	w.sees(boris, "от 5 до 200")
+	w.writes(boris, "ru", "/task new "+strings.Repeat("ы", 201))
+	w.sees(boris, "от 1 до 200")
 
 	w.writes(anna, "en", "/task new Where: to?")
 	w.sees(anna, "In which workspace should “Where: to?” be created?", "Space of 100", "Space of 200")
-	w.writes(anna, "en", "/task") // does something else: the question is over
+	w.writes(anna, "en", "/task") // does something else: the question has ended
 	w.sees(anna, "You have no tasks")
 	w.eventually("the question is gone", func() bool {
 		return !slices.ContainsFunc(
@@ -232,7 +232,7 @@ func TestReadyTasks(t *testing.T) {
 	blocker := w.task(boss, space, task.NewTask{Title: "First things"})
 	w.task(boss, space, task.NewTask{Title: "Second things", BlockedBy: []string{number64(blocker.ID)}})
 	w.task(boss, space, task.NewTask{Title: "Private things", Visibility: task.Private})
-	for range 8 { // a page
+	for range 8 { // one page
 		w.task(boss, space, task.NewTask{Title: "Third things"})
 	}
 
@@ -247,7 +247,7 @@ func TestReadyTasks(t *testing.T) {
 	w.presses(anna, "✋ Claim #1")
 	w.writes(anna, "en", "on it")
 	w.sees(anna, "#1 <b>First things", "in progress")
-	w.writes(400, "en", "/ready") // not of this workspace
+	w.writes(400, "en", "/ready") // not a member of this workspace
 	w.sees(400, "Nothing can be claimed now")
 	w.writes(anna, "en", "/task")
 	w.sees(anna, "Your tasks", "#1 First things — ▶️ in progress")
@@ -262,6 +262,7 @@ func TestTaskRefusalsInPlainWords(t *testing.T) {
 	w.task(boss, space, task.NewTask{Title: "Waiting thing", BlockedBy: []string{"1"}})
 	w.task(boss, space, task.NewTask{Title: "Private thing", Visibility: task.Private})
 	over := w.task(boss, space, task.NewTask{Title: "Over thing"})
+	w.task(boss, space, task.NewTask{Title: "Hopeless thing", BlockedBy: []string{"1", "4"}})
 	w.does(boss, over, "CANCELLED", "no need")
 
 	for _, try := range []struct {
@@ -282,6 +283,8 @@ func TestTaskRefusalsInPlainWords(t *testing.T) {
 		{anna, "en", "/task new", "Give the task's number"},
 		{boris, "ru", "/task кот", "Укажите номер задачи"},
 		{boss, "en", "/task 3", "Private thing"},
+		{anna, "en", "/claim 5 me", "⚠️ It waits for a cancelled task and can never start: #4."},
+		{boris, "ru", "/claim 5", "⚠️ Она ждёт отменённую задачу, и начать её нельзя: №4."},
 	} {
 		before := len(w.telegram.Chat(try.person).Messages)
 		w.writes(try.person, try.language, try.command)
@@ -304,22 +307,22 @@ func TestTaskRefusalsInPlainWords(t *testing.T) {
 		t.Error("a member's claim is no administrator's act")
 	}
 
-	// What was offered when the card was drawn may be gone when the button is pressed, or when the words come.
+	// What was offered when the card was drawn may be gone when the button is pressed, or when the comment comes.
 	free := w.task(boss, space, task.NewTask{Title: "Free thing"})
 	w.writes(anna, "en", "/task "+number64(free.ID))
-	w.presses(anna, "ta:6:claim")
+	w.presses(anna, "ta:7:claim")
 	w.sees(anna, "write a comment")
 	w.does(boris, free, "claim", "faster")
 	w.writes(anna, "en", "mine")
-	w.sees(anna, "⚠️ It is already claimed by ", "ta:6:escalate")
-	w.writes(anna, "en", "mine") // the question is over
+	w.sees(anna, "⚠️ It is already claimed by ", "ta:7:escalate")
+	w.writes(anna, "en", "mine") // the question has ended
 	w.sees(anna, "🔎 <b>mine</b>")
-	w.writes(boris, "ru", "/task 6")
-	w.presses(boris, "ta:6:DONE")
+	w.writes(boris, "ru", "/task 7")
+	w.presses(boris, "ta:7:DONE")
 	w.sees(boris, "напишите комментарий")
 	w.writes(boris, "ru", "готово")
 	w.sees(boris, "✅ сделана")
-	if err := w.telegram.Click(boris, "ta:6:NEW"); err == nil {
+	if err := w.telegram.Click(boris, "ta:7:NEW"); err == nil {
 		w.sees(boris, "⚠️ Это уже невозможно")
 	}
 }

@@ -26,7 +26,13 @@ var (
 	textUserUsage      = words.Text{"Give the user's number, for example: /approve 7 or /block 7", "Укажите номер пользователя, например: /approve 7 или /block 7"}
 )
 
-// Help, and the answers to unknown input.
+// The language.
+var (
+	textLanguage       = words.Text{"Which language do you prefer?", "На каком языке вам удобнее?"}
+	textLanguageChosen = words.Text{"✅ From now on I write to you in English. To change it: /language", "✅ Теперь пишу вам по-русски. Сменить язык: /language"}
+)
+
+// Help, and answers to unknown input.
 var (
 	textHelp           = words.Text{"I send files from the shared folder to this chat. Write a part of a name to search for it. I also show the tasks that you share with others, download books into the library (send me a link), and explain how to buy Telegram Stars for GRAM (ex TON).\n", "Я присылаю файлы из общей папки в этот чат. Напишите часть названия, чтобы найти файл. Ещё я показываю задачи, которые у вас общие с другими, скачиваю книги в библиотеку (пришлите ссылку) и объясняю, как купить звёзды Telegram за GRAM (бывший TON).\n"}
 	textUnknownCommand = words.Text{"I do not know this command. /help lists what I can do.", "Я не знаю такой команды. Что я умею: /help"}
@@ -34,8 +40,9 @@ var (
 
 // The pages.
 var (
-	textSignIn       = words.Text{"This link signs you in, once, within five minutes:\n%s", "Ссылка для входа, на один раз, действует пять минут:\n%s"}
-	textConfirmed    = words.Text{"✅ Confirmed. Go on in the browser.", "✅ Подтверждено. Продолжайте в браузере."}
+	textSignIn       = words.Text{"This link signs you in once, within five minutes:\n%s", "Одноразовая ссылка для входа, действует пять минут:\n%s"}
+	textConfirmed    = words.Text{"✅ Confirmed. Continue in the browser.", "✅ Подтверждено. Продолжайте в браузере."}
+	textConfirmAlone = words.Text{"Send this command with the code that a page in your browser shows, for example: /confirm 123456", "Отправьте эту команду с кодом, который показывает страница в браузере, например: /confirm 123456"}
 	textConfirmUsage = words.Text{"No page waits for this code, or it is older than five minutes. Open the page again.", "Этого кода никто не ждёт, или ему больше пяти минут. Откройте страницу ещё раз."}
 )
 
@@ -57,7 +64,7 @@ var (
 	textStuck           = words.Text{"⚠️ stuck: %d (%s)", "⚠️ зависли: %d (%s)"}
 )
 
-// The texts for an incident without words of its own; its kind follows.
+// Used for an incident without its own text; its kind follows.
 var (
 	textAlert     = words.Text{"Something needs attention: ", "Что-то требует внимания: "}
 	textAlertOver = words.Text{"This is over: ", "Это закончилось: "}

@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// network takes away what the old name of the coin may still stand in.
+// network removes the phrases that may still contain the coin's old name.
 var network = strings.NewReplacer("TON network", "", "Сеть TON", "", "(ex TON)", "", "(бывший TON)", "")
 
 var placeholder = regexp.MustCompile(`%[.0-9]*[a-z%]`)
 
-// literals gives the strings of all texts in a source file: pairs of English and Russian.
+// literals returns the strings of all texts in a source file: pairs of English and Russian.
 func literals(t *testing.T, file string) (pairs [][2]string) {
 	t.Helper()
 	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

@@ -40,7 +40,7 @@ func (w *rig) price(context.Context, int64) (int64, error) {
 	return 460_900_000, nil
 }
 
-// transactionWorkflows decide at once about retries.
+// transactionWorkflows decides about retries at once.
 type transactionWorkflows struct{ store *store.Store }
 
 func (s *transactionWorkflows) update(
@@ -68,7 +68,7 @@ type decided struct {
 
 func (d decided) Get(context.Context, any) error { return d.err }
 
-// opens begins the record of the wallet.
+// opens initializes the record of the wallet.
 func (w *rig) opens() {
 	w.t.Helper()
 	if _, err := w.store.Transactions.OpenWallet(w.t.Context(), wallet, transaction.WalletStart{}); err != nil {
@@ -76,11 +76,11 @@ func (w *rig) opens() {
 	}
 }
 
-// deposits makes the n-th transaction: half a TON for a username, priced and in processing.
+// deposits creates the n-th transaction: half a TON for a username, priced and in processing.
 func (w *rig) deposits(n int64, username string) (hash string) {
 	w.t.Helper()
 	chain := transaction.ChainTransaction{
-		LT: n, Hash: hashOf("chain", n), At: time.Now(), ComputeOK: true, ActionOK: true, Deposit: true, Comment: username,
+		LT: n, Hash: hashOf("chain", n), At: time.Now(), ComputeOK: true, ActionOK: true, Deposit: true, Comment: username, Username: username,
 		In: transaction.InMessage{Hash: hashOf("in", n), Source: "0:" + hashOf("customer"), Nano: coin / 2},
 	}
 
@@ -90,28 +90,38 @@ func (w *rig) deposits(n int64, username string) (hash string) {
 
 	_, err := w.store.Transactions.IngestChain(w.t.Context(), wallet, []transaction.ChainTransaction{chain}, chain.At)
 	if err == nil {
-		_, err = w.store.Transactions.Lock(w.t.Context(), chain.Hash)
+		err = w.begins(chain.Hash, username)
 	}
-
-	if err == nil {
-		_, err = w.store.Transactions.SaveQuote(
-			w.t.Context(),
-			transaction.Quote{Hash: chain.Hash, Attempt: 1, Username: username, Stars: 50, PriceNano: coin / 3, Recipient: "r"},
-		)
-	}
-
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return chain.Hash
 }
 
+// begins starts an attempt to buy an order.
+func (w *rig) begins(hash, username string) error {
+	claim, err := w.claim(hash)
+	if err == nil {
+		_, _, err = w.store.Transactions.Begin(w.t.Context(), transaction.Beginning{
+			Claim: claim, By: "attempt",
+			Quote: transaction.Quote{Username: username, Stars: 50, PriceNano: coin / 3, Recipient: "r"},
+		})
+	}
+	return err
+}
+
+// claim returns the claim of the attempt that holds the order.
+func (w *rig) claim(hash string) (transaction.Claim, error) {
+	t, err := w.store.Transactions.ByHash(w.t.Context(), hash)
+	return transaction.Claim{Hash: hash, Attempt: t.Attempt, TakenBy: t.TakenBy}, err
+}
+
 func (w *rig) failsWith(hash, message string, class lifecycle.ErrorClass, refund bool) {
 	w.t.Helper()
-	t, err := w.store.Transactions.ByHash(w.t.Context(), hash)
+	claim, err := w.claim(hash)
 	if err == nil {
 		_, err = w.store.Transactions.Fail(
-			w.t.Context(), transaction.Failure{Hash: hash, Attempt: t.Attempt, Message: message, Class: class, Refund: refund},
+			w.t.Context(), transaction.Failure{Claim: claim, Message: message, Class: class, Refund: refund},
 		)
 	}
 	if err != nil {
@@ -119,7 +129,7 @@ func (w *rig) failsWith(hash, message string, class lifecycle.ErrorClass, refund
 	}
 }
 
-// calledSo lets a person write to the bot under a username.
+// calledSo has a person write to the bot under a username.
 func (w *rig) calledSo(person int64, language, username, words string) {
 	w.t.Helper()
 	body, _ := json.Marshal(map[string]string{"text": words, "language_code": language, "username": username})
@@ -154,7 +164,7 @@ func TestHowToPayForStars(t *testing.T) {
 		"at least 0.49 GRAM", "0.02 GRAM of each",
 	)
 	stop()
-	w.services = w.newServices() // the old ones know a price for a while
+	w.services = w.newServices() // the old ones cache a price for a while
 	w.unpriced.Store(true)
 	w.run(w.bot())
 	w.writes(boris, "ru", "/stars")
@@ -169,7 +179,7 @@ func TestHowToPayForStars(t *testing.T) {
 	})
 }
 
-func TestWhoIsToldOfStars(t *testing.T) {
+func TestWhoIsNotifiedOfStars(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.services.Transactions.Pages = "https://pages.example"
@@ -190,7 +200,7 @@ func TestWhoIsToldOfStars(t *testing.T) {
 	hash := w.deposits(4, "boris")
 	w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 	w.sees(boris, "Произошла внутренняя ошибка", "Платить ещё раз не нужно")
-	for range 2 { // another failure brings no second notice
+	for range 2 { // another failure brings no second notification
 		t4, err := w.store.Transactions.ByHash(t.Context(), hash)
 		if err != nil {
 			t.Fatal(err)
@@ -215,9 +225,9 @@ func TestWhoIsToldOfStars(t *testing.T) {
 	w.eventually("rest", func() bool { return strings.Join(w.noticeStates(), " ") == "sent sent sent sent" })
 }
 
-// TestASmallTransferIsTold tells the person whom a transfer below the minimum names that nothing comes of it, in their
+// TestSmallTransferIsNotified notifies the person named by a transfer below the minimum that it buys nothing, in their
 // language.
-func TestASmallTransferIsTold(t *testing.T) {
+func TestSmallTransferIsNotified(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.run(w.bot())
@@ -256,12 +266,14 @@ func (w *rig) pays(hash string, n int64) {
 		}
 	}
 
-	turn, err := w.store.Transactions.ClaimTurn(ctx, hash)
+	claim, err := w.claim(hash)
+	must(err)
+	gate, err := w.store.Transactions.Gate(ctx, hash)
 	must(err)
 	payment, err := w.store.Transactions.SignPayment(ctx, transaction.PaymentOrder{
 		BodyHash: hashOf("body"),
-		Turn:     turn, Kind: transaction.Purchase, Attempt: 1, Destination: "0:" + hashOf("shop"), AmountNano: coin / 3,
-		GasNano: coin / 100,
+		Claim:    claim, Kind: transaction.Purchase, Destination: "0:" + hashOf("shop"), AmountNano: coin / 3,
+		GasNano: coin / 100, RequestNumber: gate.Wallet.Requests,
 	}, transaction.Limits{}, func(uint32) (transaction.Signed, error) {
 		return transaction.Signed{
 			BoC: []byte{1}, HashNorm: hashOf("message"), ValidUntil: time.Now().Add(time.Hour),
@@ -279,7 +291,7 @@ func (w *rig) pays(hash string, n int64) {
 	}}, time.Now())
 
 	must(err)
-	_, err = w.store.Transactions.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
+	_, err = w.store.Transactions.SettleDestination(ctx, payment, transaction.Destination{Kept: true})
 	must(err)
 	_, err = w.store.Transactions.Finish(ctx, hash, 1, true)
 	must(err)
@@ -292,14 +304,14 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	w.opens()
 	w.writes(boss, "en", "/tx")
 	w.sees(boss, "No transaction needs attention.")
-	const listed = 5 // of each kind that needs somebody
+	const listed = 5 // of each kind that needs attention
 	hash := w.deposits(1, "durov")
 	w.writes(boss, "en", "/tx "+strings.ToUpper(hash))
 	w.sees(boss, hash, "⏳ processing", "Received 0.5 GRAM. Stars: 50, for durov. Attempts: 1")
 	w.writes(boss, "en", "/retry "+hash)
 	w.sees(boss, "cannot be retried")
 	w.failsWith(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
-	for n := range listed { // these need nobody, however many come after it
+	for n := range listed { // these need nobody, however many follow
 		w.failsWith(w.deposits(int64(n+2), "nobody"), "Username not found", lifecycle.NonRetryable, false)
 	}
 
@@ -322,7 +334,7 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 
 	for range 3 {
 		if err := w.telegram.Click(boss, yes); err != nil {
-			break // the question has gone
+			break // the question has disappeared
 		}
 	}
 
@@ -361,7 +373,7 @@ func TestAdministratorsLookAfterTransactions(t *testing.T) {
 	}
 }
 
-// TestOwedRefundsAreListed shows administrators, who hear that a refund could not be paid, which one that is.
+// TestOwedRefundsAreListed shows administrators, who are notified that a refund could not be paid, which one it is.
 func TestOwedRefundsAreListed(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

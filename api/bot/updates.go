@@ -21,12 +21,11 @@ const (
 	longestPause     = 10 * time.Second
 	chatsAtOnce      = 16
 	handlerTime      = 40 * time.Second // for one attempt to handle one update: longer than a slow folder takes
-	hurriedTime      = 10 * time.Second // the same, when no new updates can be fetched before it ends
 	temporalPatience = 30 * time.Second
-	sameWindow       = 1000 // ids of updates that may repeat differ by less than this
+	sameWindow       = 1000 // ids of updates that may be redelivered differ by less than this
 )
 
-// readUpdate reads from an update what the bot understands; false: nothing.
+// readUpdate extracts from an update what the bot understands; false: nothing.
 func readUpdate(update telego.Update) (chat.Incoming, bool) {
 	in := chat.Incoming{Update: int64(update.UpdateID)}
 	switch message, click := update.Message, update.CallbackQuery; {
@@ -43,38 +42,33 @@ func readUpdate(update telego.Update) (chat.Incoming, bool) {
 	return in, true
 }
 
-// pollUpdates polls for updates and has them handled until ctx ends. The offset moves when all updates before it are
-// recorded as handled, so a crash or an outage loses none. Repeated updates are recognised.
+// pollUpdates polls for updates and has them handled until ctx is done. An update stays in the inbox from its arrival
+// until it is handled, so a crash or an outage loses none, and it is recognized if it comes again.
 func (b *Bot) pollUpdates(ctx context.Context) {
 	work, done := withGrace(ctx)
 	defer done()
 
 	in := newIntake(work, b)
-	pause := firstPause
-	for ctx.Err() == nil {
-		err := b.poll(ctx, in)
-		if err == nil {
+	defer in.running.Wait()
+	for pause := firstPause; ctx.Err() == nil; {
+		// The inbox may have more than the lines: what another process received, and batches whose write only seemed to fail.
+		err := in.resume(ctx)
+		for err == nil && ctx.Err() == nil {
 			pause = firstPause
-			continue
+			err = b.poll(ctx, in)
 		}
 		if ctx.Err() != nil {
 			break
 		}
 
 		wait := max(pause, telegram.Classify(err).RetryAfter)
-		b.Log.Warn("bot: no updates", "error", err, "again_in", wait)
+		b.Log.Warn("bot: getting updates failed", "error", err, "again_in", wait)
 		chat.Sleep(ctx, wait)
 		pause = min(2*pause, longestPause)
 	}
-
-	in.running.Wait()
-	if err := b.recordHandled(work, in); err != nil {
-		b.Log.Warn("bot: handled updates are not recorded and will come again", "error", err)
-	}
 }
 
-// poll fetches the updates that are not recorded as handled, lets the new ones be handled for a moment, and records how
-// far all are handled.
+// poll fetches the next updates and queues them.
 func (b *Bot) poll(ctx context.Context, in *intake) error {
 	next, err := b.store.Notices.NextUpdate(ctx)
 	if err != nil {
@@ -86,40 +80,19 @@ func (b *Bot) poll(ctx context.Context, in *intake) error {
 
 	updates, err := b.Telegram.GetUpdates(patience, &telego.GetUpdatesParams{
 		Offset:         int(next),
-		Limit:          window,
+		Limit:          mostUpdates,
 		Timeout:        max(1, int(b.o.PollTimeout/time.Second)),
 		AllowedUpdates: []string{telego.MessageUpdates, telego.CallbackQueryUpdates},
 	})
-	if err != nil {
+	if err != nil || len(updates) == 0 {
 		return err
 	}
-
-	in.take(updates)
-	in.await(ctx)
-	if ctx.Err() != nil { // pollUpdates records what is handled in the end
-		return ctx.Err()
-	}
-
-	in.hurry()
-	return b.recordHandled(ctx, in)
+	return in.take(ctx, updates)
 }
 
-// recordHandled records the updates before the first one that is not handled.
-func (b *Bot) recordHandled(ctx context.Context, in *intake) error {
-	last, some := in.last()
-	if !some {
-		return nil
-	}
-	return core.RetryWhileUnavailable(ctx, func() error { return b.store.Notices.MarkUpdatesHandled(ctx, last) })
-}
-
-// handle processes one update once. An error means that it is not remembered as handled.
-func (b *Bot) handle(ctx context.Context, update telego.Update) error {
-	in, ok := readUpdate(update)
-	switch {
-	case !ok:
-		return nil
-	case !in.Private:
+// handle processes one update once. An error means that it is not recorded as handled.
+func (b *Bot) handle(ctx context.Context, in chat.Incoming) error {
+	if !in.Private {
 		b.leaveGroup(ctx, in)
 		return nil
 	}
@@ -154,18 +127,17 @@ func (b *Bot) handle(ctx context.Context, update telego.Update) error {
 	return core.RetryWhileUnavailable(ctx, func() error { return b.store.Notices.SaveConversation(ctx, r.Conv) })
 }
 
-// endsQuestion says whether a request that ended with err ends the menu's question: the person has written a command,
-// or an answer that was refused for good. A picture is not an answer.
+// endsQuestion reports whether a request that ended with err ends the menu's question: the person sent a command, or an
+// answer that was refused for good. A picture is not an answer.
 func endsQuestion(r *chat.Request, err error) bool {
 	failed := fault.As(err)
 	return strings.HasPrefix(r.Words, "/") || r.Words != "" && failed != nil && !failed.Retryable
 }
 
-// attempt responds to a request in bounded time, and survives a handler that panics.
+// attempt answers a request within a time limit, and recovers from a panicking handler.
 func (b *Bot) attempt(ctx context.Context, r *chat.Request) (err error) {
 	limited, cancel := context.WithTimeout(ctx, handlerTime)
 	defer cancel()
-	go endHurried(limited, cancel)
 
 	defer func() {
 		if p := recover(); p != nil {
@@ -174,33 +146,21 @@ func (b *Bot) attempt(ctx context.Context, r *chat.Request) (err error) {
 	}()
 
 	err = b.respond(limited, r)
-	// A time-out is not retried, whatever error it led to: another attempt would be no faster.
+	// A timeout is not retried, whatever error it caused: another attempt would be no faster.
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = fault.New(fault.Internal, "a handler took too long").WithCause(err)
 	}
 	return err
 }
 
-// endHurried cancels an attempt that has had hurriedTime, once it must hurry.
-func endHurried(attempt context.Context, cancel context.CancelFunc) {
-	began := time.Now()
-	select {
-	case <-chat.PlaceOf(attempt).Hurry:
-		chat.Sleep(attempt, time.Until(began.Add(hurriedTime)))
-		cancel()
-	case <-attempt.Done():
-	}
-}
-
-// retryWhileUnavailable repeats do while PostgreSQL is unavailable, and for temporalPatience while Temporal is, unless
-// the request must hurry.
+// retryWhileUnavailable repeats do while PostgreSQL is unavailable, and for temporalPatience while Temporal is.
 func (b *Bot) retryWhileUnavailable(ctx context.Context, do func() error) error {
 	patience := time.Now().Add(temporalPatience)
 	place := chat.PlaceOf(ctx)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := do()
 		switch fault.CodeOf(err) {
-		case fault.StoreUnavailable: // without the record nothing is handled, however long that lasts
+		case fault.StoreUnavailable: // nothing can be handled without the record, however long the outage
 			place.Yield(func() { chat.Sleep(ctx, pause) })
 		case fault.TemporalUnavailable:
 			if time.Now().After(patience) || !place.Pause(ctx, pause) {
@@ -216,8 +176,8 @@ func (b *Bot) retryWhileUnavailable(ctx context.Context, do func() error) error 
 	}
 }
 
-// handledBefore says whether the update was repeated after a crash between its handling and the move of the offset. Ids
-// far below the chat's last one belong to a new numbering by Telegram, not to old updates.
+// handledBefore reports whether an update was handled before a crash that left it in the inbox. Ids far below the
+// chat's last one belong to a new numbering by Telegram, not to old updates.
 func handledBefore(r *chat.Request) bool {
 	behind := r.Conv.UpdateID - r.Update
 	return behind >= 0 && behind < sameWindow

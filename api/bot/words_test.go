@@ -11,14 +11,14 @@ import (
 
 	"stagecoach/api/parts"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
 	"stagecoach/internal/store"
 )
 
-// newWithoutRecord makes a bot that has only its texts.
+// newWithoutRecord returns a bot that has only its texts.
 func newWithoutRecord() *Bot {
 	record := &store.Store{}
-	return New(Options{Store: record, Parts: parts.Bot(service.Services{}, nil, record)})
+	return New(Options{Store: record, Parts: parts.Bot(all.Services{}, nil, record)})
 }
 
 func TestEveryAlertHasWords(t *testing.T) {
@@ -31,13 +31,13 @@ func TestEveryAlertHasWords(t *testing.T) {
 	}
 
 	for _, kind := range store.Parts.AlertKinds() {
-		if _, known := texts.Alerts[kind]; !known {
-			t.Errorf("%s has no words", kind)
+		if _, known := texts.Alerts[kind.Name]; !known {
+			t.Errorf("%s has no words", kind.Name)
 		}
 	}
 }
 
-// TestEveryFaultHasWords reads the codes from the source, so that a new one is not forgotten.
+// TestEveryFaultHasWords reads the codes from the source, so that a new one cannot be forgotten.
 func TestEveryFaultHasWords(t *testing.T) {
 	t.Parallel()
 	faults := newWithoutRecord().texts.Faults

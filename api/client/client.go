@@ -12,19 +12,24 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"stagecoach/internal/outbound"
 )
 
 const (
 	callTimeout = 30 * time.Second
-	maxAnswer   = 64 << 20 // bytes; more is no answer of this API
+	maxAnswer   = 64 << 20 // bytes; more cannot be a response of this API
 )
 
 // Client calls the HTTP API as one user.
 type Client struct {
-	Base  string // without a slash at the end
+	Base  string // without a trailing slash
 	Token string
-	HTTP  *http.Client // nil: http.DefaultClient
+	HTTP  *http.Client // nil: one that follows no redirects
 }
+
+// direct follows no redirects, so that the token only goes to the given address.
+var direct = &http.Client{CheckRedirect: outbound.RefuseRedirects}
 
 // Call is one request to the API.
 type Call struct {
@@ -33,11 +38,11 @@ type Call struct {
 	Query          url.Values
 	Body           any           // sent as JSON; nil: none
 	IdempotencyKey string        // empty: none
-	Waits          time.Duration // how long the API may wait for something, besides the usual time
+	Waits          time.Duration // how long the API may wait for something, in addition to the usual time
 }
 
-// Send makes the request and gives the JSON of the answer, as it came. Its error is a *Refusal when the API said no,
-// and an *Unreachable when nobody answered.
+// Send makes the request and returns the response's JSON unchanged. The error is a *Refusal when the API refuses, and
+// an *Unreachable when nothing answers.
 func (c *Client) Send(ctx context.Context, r Call) (answer []byte, status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout+r.Waits)
 	defer cancel()
@@ -47,7 +52,7 @@ func (c *Client) Send(ctx context.Context, r Call) (answer []byte, status int, e
 		return nil, 0, err
 	}
 
-	response, err := cmp.Or(c.HTTP, http.DefaultClient).Do(request)
+	response, err := cmp.Or(c.HTTP, direct).Do(request)
 	if err != nil {
 		return nil, 0, c.noAnswer(err)
 	}
@@ -64,14 +69,14 @@ func (c *Client) Send(ctx context.Context, r Call) (answer []byte, status int, e
 	return answer, response.StatusCode, nil
 }
 
-// Open makes a request whose answer has no end. Its errors are those of Send.
+// Open makes a request whose response has no end. Its errors are those of Send.
 func (c *Client) Open(ctx context.Context, r Call) (stream io.ReadCloser, err error) {
 	request, err := c.request(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 
-	response, err := cmp.Or(c.HTTP, http.DefaultClient).Do(request)
+	response, err := cmp.Or(c.HTTP, direct).Do(request)
 	if err != nil {
 		return nil, c.noAnswer(err)
 	}
@@ -122,7 +127,7 @@ func (c *Client) request(ctx context.Context, r Call) (*http.Request, error) {
 	return request, nil
 }
 
-// noAnswer makes an *Unreachable, and drops net/http's repetition of method and address.
+// noAnswer wraps an error as *Unreachable, without the method and URL that net/http repeats.
 func (c *Client) noAnswer(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
@@ -136,7 +141,7 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values) ([]byte
 	return answer, err
 }
 
-// Decode reads an answer of the API.
+// Decode decodes a response of the API.
 func Decode[T any](answer []byte) (T, error) {
 	var value T
 	if err := json.Unmarshal(answer, &value); err != nil {
@@ -145,7 +150,7 @@ func Decode[T any](answer []byte) (T, error) {
 	return value, nil
 }
 
-// Ask makes a request and reads the answer.
+// Ask makes a request and decodes the response.
 func Ask[T any](ctx context.Context, c *Client, r Call) (T, error) {
 	answer, _, err := c.Send(ctx, r)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Refusal is a problem that the API answered with.
+// Refusal is a problem with which the API responded.
 type Refusal shape.Problem
 
 func (r *Refusal) Error() string { return string(r.Code) + ": " + r.Sentence() }
@@ -24,19 +24,22 @@ func (r *Refusal) Sentence() string {
 	return r.Title
 }
 
-// refusalOf reads a problem. What is none, such as the error page of a proxy, becomes one.
+// refusalOf decodes a problem. Anything else, such as a proxy's error page, is converted to one.
 func refusalOf(response *http.Response, body []byte) *Refusal {
 	r := &Refusal{}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if kind != "application/problem+json" || json.Unmarshal(body, r) != nil || r.Code == "" {
 		code := fault.Code(fmt.Sprintf("HTTP_%d", response.StatusCode))
 		r = &Refusal{Code: code, Detail: "the answer was " + response.Status}
+		if to := response.Header.Get("Location"); to != "" {
+			r.Detail += "; give the address that it leads to: " + to
+		}
 	}
 	r.Status = response.StatusCode
 	return r
 }
 
-// Unreachable says that no API answered.
+// Unreachable means that no API answered.
 type Unreachable struct {
 	Base string // empty: no address is known
 	Err  error
@@ -51,7 +54,7 @@ func (e *Unreachable) Error() string {
 
 func (e *Unreachable) Unwrap() error { return e.Err }
 
-// Passing says whether an error of the API may be over in a moment.
+// Passing reports whether an error of the API may be transient.
 func Passing(err error) bool {
 	var away *Unreachable
 	var no *Refusal

@@ -7,7 +7,7 @@ import (
 	"stagecoach/api/shape"
 )
 
-// EachItem shows the items of a list to see, page after page, until it says that it has seen enough.
+// EachItem passes the items of a list to see, page by page, until see returns true.
 func EachItem[T any](ctx context.Context, c *Client, path string, query url.Values, see func(T) (enough bool)) error {
 	query.Set("limit", "200")
 	for {

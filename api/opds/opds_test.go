@@ -21,7 +21,9 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/allowance"
-	"stagecoach/internal/service"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service/all"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/shelf"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
@@ -37,6 +39,7 @@ type library struct {
 	db    *pgx.Conn
 	dir   string
 	url   string
+	api   http.Handler
 	ada   account.User
 	token string
 }
@@ -56,13 +59,13 @@ func newLibrary(t *testing.T, perSecond int, folder string) *library {
 			Store: s, Requests: allowance.NewUsers(perSecond), Guesses: allowance.NewGuesses(1000),
 			PublicURL: "https://books.example",
 		},
-		Parts: parts.REST(service.Services{}, nil),
+		Parts: parts.REST(all.Services{}, nil),
 	})
-	opds.Register(api, &service.Downloads{Store: s}, shelf.Folder{Dir: folder})
+	opds.Register(api, &downloads.Service{Store: s}, shelf.Folder{Dir: folder})
 	serving := httptest.NewServer(api)
 	t.Cleanup(serving.Close)
 
-	l.url = serving.URL
+	l.url, l.api = serving.URL, api
 	l.ada, l.token = l.user(account.UserActive)
 	return l
 }
@@ -79,14 +82,14 @@ func (l *library) user(status string) (account.User, string) {
 	return user, token
 }
 
-// shelve adds a book with files, each of which holds its own path.
+// shelve adds a book with files, each of which contains its own path.
 func (l *library) shelve(title, author, medium string, paths ...string) int64 {
 	l.t.Helper()
 	book, err := l.store.Downloads.CreateBook(l.t.Context(), title, author, core.Request{UserID: l.ada.ID})
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, $2, 'available', '/d', 'm')`, book.ID, medium)
+	l.exec(`INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url) VALUES ($1, $2, 1000 + $1::bigint, 'available', '/d', 'm')`, book.ID, medium)
 	for i, path := range paths {
 		file := filepath.Join(l.dir, filepath.FromSlash(path))
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -95,7 +98,7 @@ func (l *library) shelve(title, author, medium string, paths ...string) int64 {
 		if err := os.WriteFile(file, []byte(path), 0o644); err != nil {
 			l.t.Fatal(err)
 		}
-		l.exec(`INSERT INTO library_files VALUES ($1, $2, $3, $4, $5)`, book.ID, medium, i+1, path, len(path))
+		l.exec(`INSERT INTO library_files VALUES (1000 + $1::bigint, $2, $3, lower($3), $4)`, book.ID, i+1, path, len(path))
 	}
 	return book.ID
 }
@@ -107,7 +110,7 @@ func (l *library) exec(sql string, args ...any) {
 	}
 }
 
-// get asks as a reading app does, and reads the complete answer.
+// get sends a request as a reading app does, and reads the complete response.
 func (l *library) get(path string, headers ...string) (*http.Response, string) {
 	l.t.Helper()
 	r, err := http.NewRequestWithContext(l.t.Context(), http.MethodGet, l.url+path, nil)
@@ -155,7 +158,7 @@ type links []struct {
 	Length int64  `xml:"length,attr"`
 }
 
-// to gives the address of a relation; empty: there is none.
+// to returns the URL of a relation; empty if there is none.
 func (l links) to(rel string) string {
 	for _, link := range l {
 		if link.Rel == rel {
@@ -191,6 +194,9 @@ func TestAnAppFindsABook(t *testing.T) {
 	l.exec(`UPDATE media_assets SET status = 'deleted' WHERE book_id = $1`, gone)
 	l.shelve("Nothing", "", "text")
 
+	if slash := l.feed("/opds/"); len(slash.Entries) != 2 {
+		t.Errorf("with a slash: %+v", slash)
+	}
 	list := l.feed("/opds")
 	if list.Links.to("self") != "/opds" || len(list.Entries) != 2 || list.Entries[0].Title != "Spoken" || list.Entries[0].Author != "" || list.Links.to("next") != "" {
 		t.Fatalf("list %+v", list)
@@ -207,15 +213,17 @@ func TestAnAppFindsABook(t *testing.T) {
 	if file.Rel != "http://opds-spec.org/acquisition" || file.Type != "application/epub+zip" || file.Length == 0 {
 		t.Errorf("link %+v", file)
 	}
-	if page := book.Links[1]; page.Type != "application/octet-stream" {
-		t.Errorf("a page is given as %s", page.Type)
+	page, _ := l.get(book.Links[1].Href)
+	policy, disposition := page.Header.Get("Content-Security-Policy"), page.Header.Get("Content-Disposition")
+	if book.Links[1].Type != "text/html" || !strings.Contains(policy, "sandbox") || !strings.HasPrefix(disposition, "attachment;") {
+		t.Errorf("a page is given as %s, %v", book.Links[1].Type, page.Header)
 	}
 
 	answer, body := l.get(file.Href)
 	if answer.StatusCode != http.StatusOK || body != "Cartwright/Колёса & <оси>.epub" || answer.Header.Get("Content-Type") != file.Type {
 		t.Errorf("file: %s, %v, %q", answer.Status, answer.Header, body)
 	}
-	disposition := answer.Header.Get("Content-Disposition")
+	disposition = answer.Header.Get("Content-Disposition")
 	if !strings.HasPrefix(disposition, "attachment; filename*=utf-8''") || !strings.HasSuffix(disposition, ".epub") {
 		t.Errorf("disposition %s", disposition)
 	}
@@ -227,17 +235,21 @@ func TestAnAppFindsABook(t *testing.T) {
 			Template string `xml:"template,attr"`
 		} `xml:"http://a9.com/-/spec/opensearch/1.1/ Url"`
 	}
-	if err := xml.Unmarshal([]byte(body), &search); err != nil || search.URL.Template != "https://books.example/opds/search?q={searchTerms}" {
+	if err := xml.Unmarshal([]byte(body), &search); err != nil || search.URL.Template != "/opds/search?q={searchTerms}" {
 		t.Errorf("search %+v, %v", search, err)
 	}
-	for words, want := range map[string]int{"cartwright%20s%C3%B6": 0, "%3Cb%3Ewheels": 1, "CARTWRIGHT": 1, "%25": 0, "spoken": 1, "gone": 0} {
+	for words, want := range map[string]int{
+		"cartwright%20s%C3%B6": 1, "s%C3%B6hne%20wheels": 1, "axles+cartwright+WHEELS": 1, "%22wheels%22,+(axles)": 1, "cartwright+spoken": 0,
+		"%3Cb%3Ewheels": 1, "CARTWRIGHT": 1, "%25": 0, "%5D%5D%3E": 1, "spoken": 1, "gone": 0, "so%CC%88hne": 1, "+": 2, "": 2,
+		"wheel+cart": 1, "wheels+wheels": 1,
+	} {
 		if found := l.feed("/opds/search?q=" + words); len(found.Entries) != want {
 			t.Errorf("%s finds %d books, want %d", words, len(found.Entries), want)
 		}
 	}
 }
 
-// TestPartsOfAFile continues a file where an app stopped, unless the file has changed since.
+// TestPartsOfAFile resumes a file where an app stopped, unless the file has changed since.
 func TestPartsOfAFile(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, 0, t.TempDir())
@@ -305,9 +317,9 @@ func TestPages(t *testing.T) {
 		}
 		want := map[string]string{"/opds": "[50 50 20]"}[first]
 		if want == "" {
-			want = "[50 50]"
+			want = "[50 50 11]"
 		}
-		if fmt.Sprint(sizes) != want || len(seen) != 120 && len(seen) != 100 {
+		if fmt.Sprint(sizes) != want || len(seen) != 120 && len(seen) != 111 {
 			t.Errorf("%s: pages of %v, %d books", first, sizes, len(seen))
 		}
 	}
@@ -324,17 +336,22 @@ func TestWhoReads(t *testing.T) {
 	l := newLibrary(t, 2, t.TempDir())
 	l.shelve("Wheels", "", "text", "wheels.pdf")
 	_, pending := l.user(account.UserPending)
-	scoped := account.NewToken()
-	_, err := l.store.Accounts.CreateToken(t.Context(), account.Token{
-		UserID: l.ada.ID, Name: "files", Scopes: []account.Scope{account.ScopeFiles},
-	}, scoped)
-	if err != nil {
-		t.Fatal(err)
+	secrets := map[account.Scope]string{}
+	for _, scope := range account.ScopesOf(account.RoleUser) {
+		secrets[scope] = account.NewToken()
+		reader, _ := l.user(account.UserActive) // with its own rate
+		_, err := l.store.Accounts.CreateToken(
+			t.Context(), account.Token{UserID: reader.ID, Name: "one", Scopes: []account.Scope{scope}}, secrets[scope],
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	for token, want := range map[string]int{
-		"": http.StatusUnauthorized, "sc_wrong": http.StatusUnauthorized, pending: http.StatusForbidden, scoped: http.StatusForbidden,
-		l.token: http.StatusOK,
+		"": http.StatusUnauthorized, "sc_wrong": http.StatusUnauthorized, pending: http.StatusForbidden, l.token: http.StatusOK,
+		secrets[account.ScopeLibrary]: http.StatusOK, secrets[account.ScopeRead]: http.StatusOK,
+		secrets[account.ScopeFiles]: http.StatusForbidden, secrets[lifecycle.DownloadScope]: http.StatusForbidden,
 	} {
 		l := *l
 		l.token = token
@@ -368,7 +385,8 @@ func TestWithoutALibraryThereIsNone(t *testing.T) {
 	}
 }
 
-// TestFilesAtOnce holds files open without reading them: others of the same user are refused, until one is closed.
+// TestFilesAtOnce holds files open without reading them: the same user's further requests are refused until one is
+// closed.
 func TestFilesAtOnce(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, 0, t.TempDir())
@@ -380,14 +398,9 @@ func TestFilesAtOnce(t *testing.T) {
 	path := fmt.Sprintf("/opds/books/%d/audio/1/long.m4b", id)
 	var held []*http.Response
 	for range 8 {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, l.url+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.SetBasicAuth("", l.token)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil || answer.StatusCode != http.StatusOK {
-			t.Fatalf("%v, %v", answer, err)
+		answer := l.hold(path, l.token)
+		if answer.StatusCode != http.StatusOK {
+			t.Fatal(answer.Status)
 		}
 		held = append(held, answer)
 	}
@@ -404,4 +417,44 @@ func TestFilesAtOnce(t *testing.T) {
 		}
 	}
 	t.Error("closed files still count")
+}
+
+// TestTypesOfTexts declares the charset of a text only if it is known.
+func TestTypesOfTexts(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, 0, t.TempDir())
+	cut := strings.Repeat("a", 1<<20-1)
+	for name, c := range map[string]struct{ content, want string }{
+		"ascii.txt":     {"Wheels", "text/plain; charset=utf-8"},
+		"utf8.TXT":      {"Колёса", "text/plain; charset=utf-8"},
+		"mark.txt":      {"\ufeffКолёса", "text/plain; charset=utf-8"},
+		"cut.txt":       {cut + "ёё", "text/plain; charset=utf-8"},
+		"cut emoji.txt": {cut + "😀", "text/plain; charset=utf-8"},
+		"empty.txt":     {"", "text/plain; charset=utf-8"},
+		"1251.txt":      {"\xca\xee\xeb\xb8\xf1\xe0", "text/plain"},
+		"late 1251.txt": {cut[9:] + "\xca\xee\xeb", "text/plain"},
+		"ended.txt":     {"Колёс\xd0", "text/plain"},
+		"utf16.txt":     {"\xff\xfeW\x00", "text/plain; charset=utf-16"},
+		"utf16be.txt":   {"\xfe\xff\x00W", "text/plain; charset=utf-16"},
+		"a.docx":        {"x", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+		"a.odt":         {"x", "application/vnd.oasis.opendocument.text"},
+		"a.azw":         {"x", "application/vnd.amazon.ebook"},
+		"a.prc":         {"x", "application/x-mobipocket-ebook"},
+		"a.kepub.epub":  {"x", "application/epub+zip"},
+		"a.fb2.zip":     {"x", "application/x-zip-compressed-fb2"},
+		"a.htm":         {"x", "text/html"},
+		"a.exe":         {"x", "application/octet-stream"},
+	} {
+		id := l.shelve("Wheels", "", "text", name)
+		if err := os.WriteFile(filepath.Join(l.dir, name), []byte(c.content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, body := l.get(fmt.Sprintf("/opds/books/%d/text/1/x", id))
+		if kind := got.Header.Get("Content-Type"); kind != c.want || body != c.content {
+			t.Errorf("%s: %s with %s, want %s", name, got.Status, kind, c.want)
+		}
+		if link := l.feed("/opds").Entries[0].Links[0]; link.Type != strings.Split(c.want, ";")[0] {
+			t.Errorf("%s: the link's type is %s", name, link.Type)
+		}
+	}
 }

@@ -14,8 +14,8 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// TestEveryPageIsReached follows the links from the start as a user and as an administrator: each page and each form of
-// the parts' lists is met.
+// TestEveryPageIsReached follows the links from the home page as a user and as an administrator: every page and form of
+// the parts is found.
 func TestEveryPageIsReached(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -33,7 +33,7 @@ func TestEveryPageIsReached(t *testing.T) {
 	}
 }
 
-// TestEveryPageHasATitle opens each page: it says what it is.
+// TestEveryPageHasATitle opens each page and expects a title.
 func TestEveryPageHasATitle(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -48,8 +48,8 @@ func TestEveryPageHasATitle(t *testing.T) {
 
 var untitled = regexp.MustCompile(`<title>\W*(Stagecoach)?</title>|<h1[^>]*>\s*<`)
 
-// TestOperatorsAreNamed opens a transaction on which an administrator has acted. Who may not read users sees a number,
-// and is refused nothing.
+// TestOperatorsAreNamed opens a transaction on which an administrator has acted. A viewer who may not read users sees a
+// number, and no request is refused.
 func TestOperatorsAreNamed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -74,8 +74,8 @@ func TestOperatorsAreNamed(t *testing.T) {
 	}
 }
 
-// TestFiltersLeadToThemselves opens each filter in the lines above lists: the page that answers shows that link as the
-// present one, so that it has understood the link's filter.
+// TestFiltersLeadToThemselves opens each filter in the tabs above lists: the resulting page marks that link as current,
+// which proves that it understood the filter.
 func TestFiltersLeadToThemselves(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -93,7 +93,7 @@ func TestFiltersLeadToThemselves(t *testing.T) {
 	}
 }
 
-// tabs are the lines above lists.
+// tabs matches the tabs above lists.
 var tabs = regexp.MustCompile(`(?s)<p class="tabs">.*?</p>`)
 
 // both is what Ada and an administrator find.
@@ -128,8 +128,8 @@ func (r *rig) hers(found tour) map[string]bool {
 	return hers
 }
 
-// learns checks that an answer has one of these statuses, and shows nothing that the visitor may not see: words,
-// hashes, or links to entities of Ada. Hers is empty for Ada herself, and for administrators where they see everything.
+// learns checks that a response has one of these statuses, and shows nothing that the visitor may not see: words,
+// hashes, or links to Ada's entities. hers is empty for Ada herself, and for administrators where they see everything.
 func (v *visitor) learns(what string, got answer, hers map[string]bool, statuses ...int) {
 	v.Helper()
 	if !slices.Contains(statuses, got.status) {
@@ -146,7 +146,7 @@ func (v *visitor) learns(what string, got answer, hers map[string]bool, statuses
 		hidden = hidden[:1]
 	}
 
-	path := what[strings.Index(what, "/"):] // is known to who asked for it, and so is the page of a form
+	path := what[strings.Index(what, "/"):] // the visitor knows what they asked for, and so the page of a form
 	text := strings.NewReplacer(path, "", url.QueryEscape(path), "").Replace(got.text)
 	if page := path[:strings.LastIndex(path, "/")]; page != "" {
 		text = strings.ReplaceAll(text, page, "")
@@ -163,10 +163,10 @@ func (v *visitor) learns(what string, got answer, hers map[string]bool, statuses
 	}
 }
 
-// ownersOnly says whether a page is for its owner alone: administrators cannot open it either.
+// ownersOnly reports whether a page is for its owner alone: even administrators cannot open it.
 func ownersOnly(path string) bool { return strings.HasPrefix(path, "/webhooks/") }
 
-// ofWebhooks says whether a page or a form is one of webhooks, which have a scope of their own.
+// ofWebhooks reports whether a page or a form belongs to webhooks, which have their own scope.
 func ofWebhooks(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	return path == "/webhooks" || ownersOnly(path)
@@ -187,7 +187,7 @@ func TestWhoMayOpenPages(t *testing.T) {
 	}
 
 	for _, path := range slices.Concat(append(slices.Collect(maps.Values(found.pages)), paths)...) {
-		if isOpen(path) { // the address is the secret: whoever has it may read the page
+		if isOpen(path) { // the URL is the secret: whoever has it may read the page
 			for _, anybody := range []*visitor{stranger, blocked, bob} {
 				if got := anybody.get(path); got.status != http.StatusOK || strings.Contains(got.text, forAdmins) {
 					t.Errorf("%s: %s is answered with %d", anybody.name, path, got.status)
@@ -221,7 +221,7 @@ func TestWhoMayOpenPages(t *testing.T) {
 	}
 }
 
-// TestWhoMayAct sends each form as each role, and from other origins. Nothing changes but by those who may.
+// TestWhoMayAct submits each form as each role, and from other origins. Only those who may can change anything.
 func TestWhoMayAct(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -273,7 +273,7 @@ func TestWhoMayAct(t *testing.T) {
 	}
 }
 
-// within says whether a path is that of one of these pages, or below it.
+// within reports whether a path is one of these pages, or below one.
 func within(path string, pages map[string]bool) bool {
 	for page := range pages {
 		if path == page || strings.HasPrefix(path, page+"/") {
@@ -294,7 +294,7 @@ func (v *visitor) submit(one form, headers ...string) answer {
 	return v.post(one.path, fields, headers...)
 }
 
-// written is what people have written: events, and when rows were changed last.
+// written is what people have written: events, and the last changes of rows.
 func (r *rig) written() (all string) {
 	r.Helper()
 	r.must(r.db.QueryRow(r.Context(), `SELECT concat_ws(' ',

@@ -19,8 +19,8 @@ const (
 	mostBytes   = 60_000 // over the wire, with script and style
 )
 
-// TestPagesAreCheap opens each page as a browser does that has seen none, of a process that has just started, and counts
-// what PostgreSQL is asked and what comes over the wire.
+// TestPagesAreCheap opens each page with an empty browser cache, on a process that has just started, and counts the
+// statements to PostgreSQL and the bytes over the wire.
 func TestPagesAreCheap(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -56,7 +56,7 @@ func (r *rig) measure(route, path, who string) {
 	got := v.get(path)
 	queries := counter.queries.Load()
 	if got.status != http.StatusOK {
-		return // not for this person: another test says so
+		return // not for this person: another test covers that
 	}
 
 	size := v.weigh(path)
@@ -71,7 +71,7 @@ func (r *rig) measure(route, path, who string) {
 
 var asset = regexp.MustCompile(`(?:src|href)="(/static/[^"]*)"`)
 
-// weigh is how many bytes a first view of a page has, with what it loads.
+// weigh returns the size in bytes of a page's first view, including its assets.
 func (v *visitor) weigh(path string) (size int) {
 	v.Helper()
 	page := v.fetch(path)
@@ -85,7 +85,7 @@ func (v *visitor) weigh(path string) (size int) {
 	return size + page.wire
 }
 
-// fetch gets a page as browsers do, which take compressed answers.
+// fetch requests a page as browsers do, accepting compression.
 func (v *visitor) fetch(path string) answer {
 	v.Helper()
 	request, err := http.NewRequestWithContext(v.Context(), http.MethodGet, v.base+path, nil)
@@ -108,9 +108,9 @@ func (v *visitor) fetch(path string) answer {
 	return answer{status: response.StatusCode, text: text, wire: len(raw)}
 }
 
-// counter counts the statements that are sent to PostgreSQL, those of a batch one by one.
+// counter counts the statements sent to PostgreSQL, including each one of a batch.
 type counter struct {
-	address string // of the database, by way of the counter
+	address string // of the database, through the counter
 	queries atomic.Int64
 }
 
@@ -150,8 +150,8 @@ func newCounter(t *testing.T, address string) *counter {
 	return c
 }
 
-// forward hands on what a client sends: the first message has no type, an E executes a statement, and a Q has one in
-// plain text. A pool asks with an empty one whether a connection that was at rest still works.
+// forward passes on what a client sends: the first message has no type, an E executes a statement, and a Q has one in
+// plain text. A pool checks an idle connection with an empty Q.
 func (c *counter) forward(to io.Writer, from io.Reader) {
 	for head := make([]byte, 4); ; head = make([]byte, 5) {
 		if _, err := io.ReadFull(from, head); err != nil {

@@ -13,8 +13,8 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// unchanged runs requests, and fails the test when they have changed the record. What is known of the storage's files
-// is no part of it: a page that shows them learns it anew.
+// unchanged runs requests, and fails the test if they change the record. The cached index of the storage's files does
+// not count: a page that shows them refreshes it.
 func (r *rig) unchanged(requests func()) {
 	r.Helper()
 	besides := append([]string{"files", "listings"}, testdb.Traces...)
@@ -25,7 +25,7 @@ func (r *rig) unchanged(requests func()) {
 	}
 }
 
-// fewOf gives the first pages of each route, and those of the site itself.
+// fewOf returns the first pages of each route, and the site's own pages.
 func (t tour) fewOf() []string {
 	some := slices.Clone(paths)
 	for _, route := range slices.Sorted(maps.Keys(t.pages)) {
@@ -34,7 +34,8 @@ func (t tour) fewOf() []string {
 	return slices.DeleteFunc(some, isOpen)
 }
 
-// TestMatrixOfEndedSessions opens each page and sends each form with sessions that have just ended in every way.
+// TestMatrixOfEndedSessions opens each page and submits each form with sessions that have just ended in every possible
+// way.
 func TestMatrixOfEndedSessions(t *testing.T) {
 	if race.Enabled {
 		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
@@ -82,8 +83,8 @@ func TestMatrixOfEndedSessions(t *testing.T) {
 	})
 }
 
-// TestMatrixOfFormsAndScopes sends each form with each scope alone: at most one scope opens a form, and those that do
-// not change nothing.
+// TestMatrixOfFormsAndScopes submits each form with each single scope: at most one scope grants a form, and the others
+// change nothing.
 func TestMatrixOfFormsAndScopes(t *testing.T) {
 	if race.Enabled {
 		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
@@ -93,7 +94,7 @@ func TestMatrixOfFormsAndScopes(t *testing.T) {
 	found, visitors := r.both(), r.scoped()
 	opened := map[string][]account.Scope{}
 	for _, route := range found.endingLast() {
-		for _, scope := range account.Scopes { // the one of users is the last
+		for _, scope := range account.Scopes { // the scope users is the last one
 			got := visitors[scope].submit(found.actions[route])
 			switch {
 			case got.status == http.StatusSeeOther && got.to == "/sign-in":
@@ -110,7 +111,7 @@ func TestMatrixOfFormsAndScopes(t *testing.T) {
 		t.Errorf("only %d forms of %d are open for a scope of their own", len(opened), len(found.actions))
 	}
 
-	r = newRig(t) // in which nothing was changed yet
+	r = newRig(t) // with nothing changed yet
 	visitors = r.scoped()
 	r.unchanged(func() {
 		for route, one := range found.actions {
@@ -139,7 +140,7 @@ func lateness(route string) int {
 	return 0
 }
 
-// scoped are browsers that are signed in with one scope: as Ada where a user may have it, as an administrator otherwise.
+// scoped are browsers signed in with one scope each: as Ada where a user may have it, otherwise as an administrator.
 func (r *rig) scoped() map[account.Scope]*visitor {
 	r.Helper()
 	s, visitors := r.open(r.address), map[account.Scope]*visitor{}
@@ -157,8 +158,8 @@ func (r *rig) scoped() map[account.Scope]*visitor {
 	return visitors
 }
 
-// TestMatrixOfOthersForms lets Bob send each form that Ada finds, filled in as on her page: whatever he is answered,
-// nothing of hers changes, and he learns nothing of it.
+// TestMatrixOfOthersForms has Bob submit each form that Ada finds, filled in as on her page: whatever the response,
+// nothing of hers changes, and he learns nothing about it.
 func TestMatrixOfOthersForms(t *testing.T) {
 	if race.Enabled {
 		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
@@ -179,7 +180,7 @@ func TestMatrixOfOthersForms(t *testing.T) {
 	}
 }
 
-// rowsOfAda is a checksum of all that belongs to Ada.
+// rowsOfAda is a checksum of everything that belongs to Ada.
 func (r *rig) rowsOfAda() (sum string) {
 	r.Helper()
 	r.must(r.db.QueryRow(r.Context(), `SELECT concat_ws(' ',

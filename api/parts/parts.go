@@ -1,4 +1,4 @@
-// Package parts is the list of what each workload gives to the HTTP API, to the bot and to the pages.
+// Package parts lists what each workload adds to the HTTP API, the bot, the pages and the MCP tools.
 package parts
 
 import (
@@ -28,12 +28,12 @@ import (
 	webtransactions "stagecoach/api/web/transactions"
 	webwebhooks "stagecoach/api/web/webhooks"
 	"stagecoach/internal/catalog"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
 	"stagecoach/internal/store"
 )
 
-// REST gives the functions that add the operations of each workload to the HTTP API.
-func REST(s service.Services, files *catalog.Catalog) []func(*server.Server) {
+// REST returns the functions that add each workload's operations to the HTTP API.
+func REST(s all.Services, files *catalog.Catalog) []func(*server.Server) {
 	return []func(*server.Server){
 		func(api *server.Server) { deliveries.Register(api, s.Deliveries, files) },
 		func(api *server.Server) { tasks.Register(api, s.Tasks) },
@@ -42,7 +42,7 @@ func REST(s service.Services, files *catalog.Catalog) []func(*server.Server) {
 	}
 }
 
-// Web gives the pages of each workload, in the order of the menu.
+// Web returns each workload's pages, in menu order.
 func Web() []site.Part {
 	return []site.Part{
 		webdeliveries.Part(),
@@ -55,21 +55,21 @@ func Web() []site.Part {
 	}
 }
 
-// MCP gives the tools of each workload, and those of none before them.
+// MCP returns each workload's tools, after those that belong to none.
 func MCP() []tool.Part {
 	workloads := []tool.Part{mcpdeliveries.Part(), mcptasks.Part(), mcpdownloads.Part(), mcptransactions.Part()}
 	return append([]tool.Part{about.Part(workloads...)}, workloads...)
 }
 
-// Bot gives the functions that make the part of each workload in the bot, in the order of /help. Plain words are for
-// the last part that takes them: the first one, deliveries, searches for whatever is left.
-func Bot(s service.Services, files botdeliveries.Catalog, record *store.Store) []func(*chat.Sender) chat.Part {
+// Bot returns the constructors of each workload's part in the bot, in the order of /help. Plain words go to the last
+// part that takes them: the first one, deliveries, searches for whatever is left.
+func Bot(s all.Services, files botdeliveries.Catalog, record *store.Store) []func(*chat.Sender) chat.Part {
 	return []func(*chat.Sender) chat.Part{
 		func(sender *chat.Sender) chat.Part {
 			return botdeliveries.New(sender, s.Deliveries, files, record.Deliveries)
 		},
 		func(sender *chat.Sender) chat.Part {
-			return bottasks.New(sender, s.Tasks, record.Tasks, record.Notices)
+			return bottasks.New(sender, s.Tasks, record.Tasks, record.Accounts, record.Notices)
 		},
 		func(sender *chat.Sender) chat.Part { return botdownloads.New(sender, s.Downloads) },
 		func(sender *chat.Sender) chat.Part { return bottransactions.New(sender, s.Transactions) },

@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/torznab"
 )
 
-// indexers find two releases, and one of them fails.
+// indexers finds two releases, and has one failing indexer.
 type indexers struct{}
 
 func (indexers) Search(_ context.Context, words, _ string) torznab.Found {

@@ -32,7 +32,11 @@ import (
 	"stagecoach/internal/feed"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
+	"stagecoach/internal/service/deliveries"
+	"stagecoach/internal/service/downloads"
+	"stagecoach/internal/service/tasks"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/service/webhooks"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
@@ -43,8 +47,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// rig is the pages over a record in which Ada has entities of every workload, in every state, more than a list shows at
-// a time. What is hers has the word ofAda in it, and what is for administrators forAdmins.
+// rig has the pages over a record in which Ada has entities of every workload, in every state, more than one page of
+// each list. Her data contains the word ofAda, and administrators' data forAdmins.
 type rig struct {
 	*testing.T
 	address string // of the database
@@ -54,11 +58,11 @@ type rig struct {
 	tokens  map[string]string // by name
 }
 
-// Words that stand in what only Ada, or only administrators, may read.
+// Words in texts that only Ada, or only administrators, may read.
 const (
 	ofAda     = "zzada"
 	forAdmins = "zzroot"
-	hashes    = "cafecafe" // with which the hashes of all transactions begin
+	hashes    = "cafecafe" // prefix of all transaction hashes
 )
 
 func newRig(t *testing.T) *rig {
@@ -93,7 +97,7 @@ func (r *rig) must(err error) {
 	}
 }
 
-// webhooks gives Ada webhooks that work and fail, and one that is paused.
+// webhooks creates working and failing webhooks for Ada, and a paused one.
 func (r *rig) webhooks(s *store.Store) {
 	r.Helper()
 	for i := range 60 {
@@ -123,7 +127,7 @@ func (r *rig) open(address string) *store.Store {
 	return s
 }
 
-// user adds a user with a chat, whose token gets a name.
+// user adds a user with a chat, and names their token.
 func (r *rig) user(s *store.Store, u account.User, name string) account.User {
 	r.Helper()
 	chat := int64(1000 + len(r.tokens))
@@ -134,23 +138,23 @@ func (r *rig) user(s *store.Store, u account.User, name string) account.User {
 	return user
 }
 
-// serve serves API and pages from a record, as a process does that has just started.
+// serve serves API and pages from a record, like a process that has just started.
 func (r *rig) serve(s *store.Store) (address string) {
 	r.Helper()
 	files := catalog.New(catalog.Options{Store: s.Deliveries, Upstream: disk{}, TTL: time.Hour})
 	r.Cleanup(files.Close)
 	temporal, log := engine{}, slog.New(slog.NewTextHandler(r.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
-	services := service.Services{
-		Deliveries: &service.Deliveries{
-			Limits:   service.DeliveryLimits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
+	services := all.Services{
+		Deliveries: &deliveries.Service{
+			Limits:   deliveries.Limits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
 			Temporal: temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
 		},
-		Tasks: &service.Tasks{
+		Tasks: &tasks.Service{
 			Temporal: temporal, Store: s, Log: log, LeastDeadline: time.Second, LeastRelease: time.Minute,
 			Patience: time.Second,
 		},
-		Downloads: &service.Downloads{Temporal: temporal, Store: s, Log: log, Grace: time.Minute, Indexers: indexers{}, Library: true},
-		Transactions: &service.Transactions{
+		Downloads: &downloads.Service{Temporal: temporal, Store: s, Log: log, Grace: time.Minute, Indexers: indexers{}, Library: true},
+		Transactions: &transactions.Service{
 			Temporal: temporal, Store: s, Log: log, StuckAfter: time.Hour, Most: 1_000_000, Slippage: 100,
 			Price:    func(context.Context, int64) (int64, error) { return 460_900_000, nil },
 			Friendly: func(string) string { return "UQwallet" },
@@ -233,7 +237,7 @@ func (queues) DescribeTaskQueue(
 	return &workflowservice.DescribeTaskQueueResponse{}, nil
 }
 
-// disk is a storage that is never asked: what a page shows of it stands in the record.
+// disk is a storage that is never called: what pages show of it comes from the record.
 type disk struct{}
 
 var errAsked = errors.New("the storage was asked")
@@ -243,7 +247,7 @@ func (disk) List(context.Context, string, int, int) (yandex.Page, error) {
 }
 func (disk) Stat(context.Context, string) (yandex.Item, error) { return yandex.Item{}, errAsked }
 
-// visitor is a browser with a name, which does not follow redirects.
+// visitor is a named browser that does not follow redirects.
 type visitor struct {
 	*rig
 	name   string
@@ -251,7 +255,7 @@ type visitor struct {
 	client *http.Client
 }
 
-// visit opens a browser, which is signed in by the token of this name; "": it is not.
+// visit opens a browser that is signed in with the token of this name; "": it is not signed in.
 func (r *rig) visit(base, name string) *visitor {
 	r.Helper()
 	jar, err := cookiejar.New(nil)
@@ -270,12 +274,12 @@ func (r *rig) visit(base, name string) *visitor {
 	return v
 }
 
-// answer is what a browser got.
+// answer is a response to a browser.
 type answer struct {
 	status int
 	to     string // of a redirect
 	text   string
-	wire   int // bytes of the body as they came
+	wire   int // bytes of the body on the wire
 }
 
 func (v *visitor) get(path string) answer { return v.send(http.MethodGet, path, nil) }
@@ -309,7 +313,7 @@ func (v *visitor) send(method, path string, form url.Values, headers ...string) 
 	return answer{response.StatusCode, response.Header.Get("Location"), string(text), len(text)}
 }
 
-// exec writes to the database, statement by statement, with Ada's id for ADA.
+// exec runs SQL statement by statement, replacing ADA with Ada's id.
 func (r *rig) exec(statements string) {
 	r.Helper()
 	statements = strings.NewReplacer("ADA", fmt.Sprint(r.ada.ID), "WORD", ofAda, "ROOT", forAdmins, "HASH", hashes).Replace(statements)
@@ -345,9 +349,9 @@ INSERT INTO tasks (workspace_id, title, description, labels, creator_id, assigne
 	FROM generate_series(1, 60) n, generate_series(1, 6) k ORDER BY n, k;
 INSERT INTO task_blockers (task_id, blocker_id) SELECT n * 6 + 1, n * 6 - 4 FROM generate_series(1, 50) n;
 INSERT INTO books (title, author, folded, creator_id) SELECT 'A book with the number ' || n, 'Some Author', 'a book with the number ' || n || ' some author', ADA FROM generate_series(1, 60) n;
-INSERT INTO media_assets (book_id, media_type, status, path, source_url)
-	SELECT n, 'text', (ARRAY['available', 'deleted', 'missing'])[1 + n % 3], '/library/book', 'magnet:?xt=urn:btih:' || repeat('1a', 20) || '&dn=WORD' FROM generate_series(1, 60) n;
-INSERT INTO library_files SELECT n, 'text', 1, n || '/book.epub', 1000 FROM generate_series(1, 60) n;
+INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url)
+	SELECT n, 'text', n * 5 - 2, (ARRAY['available', 'deleted', 'missing'])[1 + n % 3], '/library/book', 'magnet:?xt=urn:btih:' || repeat('1a', 20) || '&dn=WORD' FROM generate_series(1, 60) n;
+INSERT INTO library_files SELECT n * 5 - 2, 1, n || '/book.epub', n || '/book.epub', 1000 FROM generate_series(1, 60) n;
 INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url, content_path, completed_at_utc, failure_reason, last_error, attention, progress, speed, eta_seconds, size)
 	SELECT ADA, n, (ARRAY['text', 'audio', 'text', 'audio', 'audio'])[k], (ARRAY['queued', 'downloading', 'completed', 'failed', 'canceled'])[k], 'WORD', 'magnet:?xt=urn:btih:' || repeat('1a', 20) || '&dn=WORD',
 		CASE k WHEN 3 THEN '/WORD' ELSE '' END, CASE k WHEN 3 THEN now() END, CASE k WHEN 4 THEN 'no free space' END, CASE k WHEN 4 THEN 'NO_FREE_SPACE' ELSE '' END, CASE WHEN k = 2 AND n % 2 = 0 THEN 'import_failed' ELSE '' END, 0.5, 1000, 60, 1000000
@@ -371,7 +375,7 @@ INSERT INTO alerts (kind, opened_at, resolved_at) SELECT 'storage_unreachable', 
 INSERT INTO reconciler_findings (workload, entity, workflow_id, finding, done, done_at)
 	SELECT (ARRAY['delivery', 'task', 'download'])[1 + n % 3], n::text, 'task/ROOT' || n, 'not_started', CASE n % 2 WHEN 1 THEN 'started' ELSE '' END, CASE n % 2 WHEN 1 THEN now() END
 	FROM generate_series(1, 60) n;
-INSERT INTO audit_log (actor_id, action, subject, outcome, door) SELECT ADA, 'ROOT-action', 'task/' || n, 'refused', 'http' FROM generate_series(1, 60) n;
+INSERT INTO audit_log (actor_id, action, subject, outcome, door, created_at) SELECT ADA, 'ROOT-action', 'task/' || n, 'refused', 'http', now() - n * interval '1 minute' FROM generate_series(1, 60) n;
 INSERT INTO users (name, status, telegram_id) SELECT 'ROOT user ' || n, 'PENDING', 5000 + n FROM generate_series(1, 60) n;
 INSERT INTO users (name, status, owner_id) SELECT 'WORD agent ' || n, CASE n % 2 WHEN 1 THEN 'ACTIVE' ELSE 'BLOCKED' END, ADA FROM generate_series(1, 60) n;
 INSERT INTO tokens (user_id, name, hash, scopes) SELECT id, 'WORD token', sha256(id::text::bytea), '{read,tasks}' FROM users WHERE owner_id = ADA;

@@ -14,19 +14,19 @@ import (
 // mostOfAPage is how many entities of one page are opened in search of forms: each state is among the first.
 const mostOfAPage = 30
 
-// paths are the pages that no list of parts has: those that the site itself adds.
+// paths are pages that belong to no part: the site adds them itself.
 var paths = []string{"/", "/account", "/confirm"}
 
-// tour is what a person finds who follows each link from the pages that need no entity.
+// tour is what a person finds by following each link from the pages that need no entity.
 type tour struct {
-	pages   map[string][]string // paths by the page's route, with queries
-	actions map[string]form     // one form by the action's route
+	pages   map[string][]string // paths with queries, by page route
+	actions map[string]form     // one form by action route
 }
 
-// form is a form of a page, filled in.
+// form is a page's form, filled in.
 type form struct {
 	path   string
-	page   string // on which it stands
+	page   string // the page that contains it
 	fields url.Values
 }
 
@@ -43,7 +43,7 @@ func routes() (pages, actions []string) {
 	return pages, actions
 }
 
-// adminsOnly says whether a path belongs to a section that only administrators see.
+// adminsOnly reports whether a path belongs to a section for administrators.
 func adminsOnly(path string) bool {
 	for _, part := range parts.Web() {
 		for _, section := range part.Sections {
@@ -55,7 +55,7 @@ func adminsOnly(path string) bool {
 	return false
 }
 
-// isOpen says whether a path is that of a page for everybody who knows its address.
+// isOpen reports whether a path is that of a public page.
 func isOpen(path string) bool {
 	for _, part := range parts.Web() {
 		for _, page := range part.Pages {
@@ -83,7 +83,7 @@ func matcher(routes []string) func(path string) string {
 	}
 }
 
-// look opens all that a visitor finds.
+// look opens everything that a visitor finds.
 func (v *visitor) look() tour {
 	v.Helper()
 	pages, actions := routes()
@@ -137,7 +137,7 @@ var (
 	property = regexp.MustCompile(`([a-z_-]+)(?:="([^"]*)")?`)
 )
 
-// linksOf are the paths that a page leads to.
+// linksOf are the paths to which a page links.
 func linksOf(page, text string) (links []string) {
 	base, _ := url.Parse(page)
 	for _, match := range linked.FindAllStringSubmatch(text, -1) {
@@ -150,7 +150,7 @@ func linksOf(page, text string) (links []string) {
 	return links
 }
 
-// formsOf are the forms of a page that change something, filled in with something of each kind.
+// formsOf are a page's forms that change something, filled in with something of each kind.
 func formsOf(page, text string) (forms []form) {
 	for _, match := range formed.FindAllStringSubmatch(text, -1) {
 		head := properties(match[1])

@@ -13,14 +13,14 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// agentOf makes an agent and returns its id and token.
+// agentOf creates an agent and returns its id and token.
 func (w *rig) agentOf(token string, scopes ...string) (id, secret string) {
 	w.t.Helper()
 	made := w.send(token, "POST", "/v1/agents", map[string]any{"name": "night shift", "scopes": scopes}).ok(http.StatusCreated).body
 	return made["id"].(string), made["token"].(string)
 }
 
-// TestTheLifeOfAnAgent makes an agent that claims a task with a lease, shows its owner what it does, and ends it.
+// TestTheLifeOfAnAgent creates an agent that claims a task with a lease, shows its owner what it does, and ends it.
 func TestTheLifeOfAnAgent(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -28,7 +28,7 @@ func TestTheLifeOfAnAgent(t *testing.T) {
 	id, secret := w.agentOf(w.bobToken, "read", "tasks", "tokens")
 	own := "/v1/agents/" + id
 
-	// It acts where its owner has added it, and only there.
+	// It can act where its owner has added it, and nowhere else.
 	task := w.task(w.adaToken, space, nil)["id"]
 	w.act(secret, task, "claim", "mine").refused(http.StatusNotFound, "TASK_NOT_FOUND", "")
 	w.send(w.bobToken, "PUT", fmt.Sprintf("/v1/workspaces/%v/members/%s", space, id), nil).ok(http.StatusNoContent)
@@ -68,7 +68,8 @@ func TestTheLifeOfAnAgent(t *testing.T) {
 		refused(conflict, "INVALID_TRANSITION", "")
 }
 
-// TestAgentsAreBlockedWithTheirOwner blocks an owner: the agent may do nothing, and its lease ends; and lets both back.
+// TestAgentsAreBlockedWithTheirOwner blocks an owner: the agent may do nothing, and its lease ends. Then it unblocks
+// both.
 func TestAgentsAreBlockedWithTheirOwner(t *testing.T) {
 	t.Parallel()
 	var told atomic.Int64
@@ -103,7 +104,7 @@ func TestAgentsAreBlockedWithTheirOwner(t *testing.T) {
 	w.send(w.adminToken, "PATCH", "/v1/users/"+id, map[string]any{"role": "ADMIN"}).refused(http.StatusUnprocessableEntity, "VALIDATION_ERROR", "role")
 }
 
-// TestAgentsAreBounded refuses more scopes than the owner's token has, and more agents than the limit.
+// TestAgentsAreBounded refuses scopes that the owner's token lacks, and agents beyond the limit.
 func TestAgentsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

@@ -11,10 +11,10 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// someHash is that of no transaction.
+// someHash is not the hash of any transaction.
 var someHash = hashOf("some hash")
 
-// endpoint is one operation with a request that nothing but the access is wrong with.
+// endpoint is one operation with a request in which at most the access is wrong.
 type endpoint struct {
 	id, method, target string
 	body               any
@@ -66,6 +66,8 @@ func endpoints() []endpoint {
 		{id: "create-book", method: "POST", target: "/v1/books", body: map[string]any{"title": "x"}},
 		{id: "list-books", method: "GET", target: "/v1/books"},
 		{id: "get-book", method: "GET", target: "/v1/books/1", subject: "book/1"},
+		{id: "change-book", method: "PATCH", target: "/v1/books/1", body: map[string]any{"title": "x"}, subject: "book/1"},
+		{id: "delete-book", method: "DELETE", target: "/v1/books/1", subject: "book/1"},
 		{id: "mark-medium", method: "POST", target: "/v1/books/1/media/text/mark", body: map[string]any{"status": "missing"}, admin: true, subject: "book/1"},
 		{id: "find-releases", method: "GET", target: "/v1/releases?q=wheels&media_type=text"},
 		{id: "create-download", method: "POST", target: "/v1/downloads", body: map[string]any{"book_id": "1", "media_type": "text", "source_url": magnet}},
@@ -197,7 +199,7 @@ func TestSchemesHaveNoCase(t *testing.T) {
 	w.send("", "GET", "/v1/deliveries", nil, "Authorization", "bearer  "+w.adaToken).ok(http.StatusOK)
 }
 
-func TestWhoIsBlockedIsOutAtOnce(t *testing.T) {
+func TestBlockedUserLosesAccessAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.send(w.adaToken, "GET", "/v1/deliveries", nil).ok(http.StatusOK)

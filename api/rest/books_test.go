@@ -3,6 +3,7 @@ package rest_test
 import (
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// book adds a book and gives its id.
+// book adds a book and returns its id.
 func (w *rig) book(title string) string {
 	w.t.Helper()
 	return w.send(
@@ -39,7 +40,7 @@ func TestABook(t *testing.T) {
 
 	target := fmt.Sprint("/v1/books/", made["id"])
 	w.exec(
-		`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, 'text', 'available', '/d/wheels.epub', 'magnet:x')`,
+		`INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url) VALUES ($1, 'text', 1, 'available', '/d/wheels.epub', 'magnet:x')`,
 		made["id"],
 	)
 	w.exec(`UPDATE books SET state = 'Library' WHERE id = $1`, made["id"])
@@ -56,14 +57,45 @@ func TestABook(t *testing.T) {
 	}
 }
 
-// TestAMediumIsMarked lets an administrator say that files are gone.
+// TestABookIsCorrected has a book changed and deleted by its creator, and refuses others.
+func TestABookIsCorrected(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	target := "/v1/books/" + w.book("Weels")
+	got := w.send(w.adaToken, "PATCH", target, `{"title":" Wheels ","author":"A. Cartwright"}`).ok(http.StatusOK).body
+	if got["title"] != "Wheels" || got["author"] != "A. Cartwright" || got["may_change"] != true {
+		t.Errorf("the book is %v", got)
+	}
+	if got := w.send(w.adaToken, "PATCH", target, `{"author":""}`).ok(http.StatusOK).body; got["title"] != "Wheels" || got["author"] != "" {
+		t.Errorf("without an author: %v", got)
+	}
+	w.send(w.adaToken, "PATCH", target, `{"title":"\u200b"}`).refused(http.StatusUnprocessableEntity, fault.Validation, "title")
+	w.send(w.bobToken, "PATCH", target, `{"title":"x"}`).refused(http.StatusForbidden, fault.InsufficientAccess, "")
+	w.send(w.bobToken, "DELETE", target, nil).refused(http.StatusForbidden, fault.InsufficientAccess, "")
+	if got := w.send(w.bobToken, "GET", target, nil).ok(http.StatusOK).body; got["may_change"] != false {
+		t.Errorf("Bob sees %v", got)
+	}
+	w.send(w.adaToken, "DELETE", target, nil).ok(http.StatusNoContent)
+	subject := "book/" + path.Base(target)
+	for _, want := range []string{"change-book " + subject + " refused", "delete-book " + subject + " refused", "delete-book " + subject + " done"} {
+		if !strings.Contains(fmt.Sprint(w.audited()), want) {
+			t.Errorf("%s is not in the audit log %v", want, w.audited())
+		}
+	}
+	w.send(w.adminToken, "DELETE", target, nil).refused(http.StatusNotFound, fault.BookNotFound, "")
+	other := "/v1/books/" + w.book("Carts")
+	w.send(w.adminToken, "PATCH", other, `{"title":"Carts and Wheels"}`).ok(http.StatusOK)
+	w.send(w.adminToken, "DELETE", other, nil).ok(http.StatusNoContent)
+}
+
+// TestAMediumIsMarked has an administrator mark media as missing or deleted.
 func TestAMediumIsMarked(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	id := w.book("Wheels")
 	for _, medium := range []string{"text", "audio"} {
 		w.exec(
-			`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, $2, 'available', '/d/wheels', 'magnet:x')`,
+			`INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url) VALUES ($1, $2, length($2), 'available', '/d/wheels', 'magnet:x')`,
 			id, medium,
 		)
 	}

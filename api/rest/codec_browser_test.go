@@ -19,17 +19,16 @@ import (
 	"stagecoach/api/rest/server"
 )
 
-// webUIPage asks for payloads as the Web UI's pages do, and tells its server what came. It is not loaded before that is
-// told.
+// webUIPage requests payloads as the Web UI's pages do, and reports the response to its server. The page only finishes
+// loading once that is reported.
 const webUIPage = `<script>
 fetch(%q, {method: "POST", credentials: "include", headers: {"Content-Type": "application/json", "X-Namespace": "default"}, body: %q})
   .then(answer => answer.text(), error => String(error))
   .then(text => fetch("/told", {method: "POST", body: text}))
 </script><img src="/loaded">`
 
-// TestCodecInABrowser lets a real browser, where there is one, go the way of an administrator: to /codec/ with the
-// token as a password, then to a page of the Web UI, which is of another origin. The browser decides what it lets
-// through.
+// TestCodecInABrowser has a real browser, where there is one, do what an administrator does: open /codec/ with the
+// token as the password, then a page of the Web UI, which has another origin. The browser enforces its own policies.
 func TestCodecInABrowser(t *testing.T) {
 	browser := chromium(t)
 	t.Parallel()
@@ -41,7 +40,7 @@ func TestCodecInABrowser(t *testing.T) {
 	ui := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/told":
-			text, _ := io.ReadAll(r.Body) // the test checks what has arrived
+			text, _ := io.ReadAll(r.Body) // the test checks what arrived
 			told <- string(text)
 			close(loaded)
 		case "/loaded":
@@ -60,7 +59,7 @@ func TestCodecInABrowser(t *testing.T) {
 		Handler: converter.NewPayloadCodecHTTPHandler(payloads), Namespace: "default", Origin: ui.URL,
 	}})
 
-	// Whoever was let in goes on to the Web UI by hand; here the browser is sent there.
+	// A person would go on to the Web UI by hand; here the browser is redirected.
 	api.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, _, asked := r.BasicAuth(); asked && r.URL.Path == "/codec/" {
 			answer := httptest.NewRecorder()
@@ -81,7 +80,7 @@ func TestCodecInABrowser(t *testing.T) {
 	}
 
 	login.User = url.UserPassword("anybody", w.adminToken)
-	// a browser that asks its user for a password waits for ever
+	// a browser that asks its user for a password waits forever
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 

@@ -25,7 +25,7 @@ var payloads = func() *codec.Codec {
 	return c
 }()
 
-// ask sends a request for the codec.
+// ask sends a request to the codec.
 func (w *rig) ask(method, path, body string, headers ...string) (*http.Response, string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))
@@ -50,7 +50,7 @@ func (w *rig) ask(method, path, body string, headers ...string) (*http.Response,
 	return answer, string(text)
 }
 
-// encryptedBody is what asks for "planted" to be decrypted.
+// encryptedBody is a request to decrypt "planted".
 func encryptedBody(t *testing.T) string {
 	t.Helper()
 	value, err := converter.GetDefaultDataConverter().ToPayload("planted")
@@ -70,7 +70,7 @@ func encryptedBody(t *testing.T) string {
 	return string(body)
 }
 
-// TestCodec lets administrators read payloads, by a token or by a browser's password, from the Web UI's pages only.
+// TestCodec lets administrators read payloads, with a token or a browser's password, and only from the Web UI's pages.
 func TestCodec(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -99,7 +99,7 @@ func TestCodec(t *testing.T) {
 		}
 	}
 
-	// Who has read how many payloads is in the audit log, and nothing of them; refusals are as well.
+	// The audit log has who read how many payloads, but no content; refusals too.
 	entries, err := w.store.Accounts.AuditLog(t.Context(), 0, 100)
 	if err != nil {
 		t.Fatal(err)

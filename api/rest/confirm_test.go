@@ -14,7 +14,8 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// inSession makes a request as a page does: in this process, for a person who was confirmed so long ago.
+// inSession makes a request as a page does: within this process, for a person whose identity was confirmed that long
+// ago.
 func (w *rig) inSession(user account.User, ago time.Duration, method, target string, body any) reply {
 	w.t.Helper()
 	var text []byte
@@ -42,15 +43,15 @@ func (w *rig) inSession(user account.User, ago time.Duration, method, target str
 	return w.by(&http.Client{Transport: server.InProcess{Handler: w.api}}, r)
 }
 
-// asking are the operations that ask a session again who it is.
+// asking are the operations that require a confirmed identity from a session.
 var asking = []string{
 	"change-user", "create-agent", "create-agent-token", "create-sign-in-link", "create-token", "create-user",
 	"forget-user", "pause-payments", "renew-user-token", "resolve-transaction", "resume-payments", "retry-transaction",
 	"review-transaction", "rotate-token", "write-off-transaction",
 }
 
-// TestSessionsAskAgain calls each operation with a session that was confirmed too long ago and with one that was
-// confirmed a moment ago. What moves money or gives access is refused to the first, and changes nothing.
+// TestSessionsAskAgain calls each operation with a session that was confirmed too long ago and with one that was just
+// confirmed. What moves money or grants access is refused to the first, and changes nothing.
 func TestSessionsAskAgain(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -71,7 +72,7 @@ func TestSessionsAskAgain(t *testing.T) {
 	}
 
 	w.inSession(w.admin, 6*time.Minute, "GET", "/v1/users", nil).ok(http.StatusOK)
-	for _, c := range w.cells() { // at the end, as this changes the record
+	for _, c := range w.cells() { // last, because this changes the record
 		if !slices.Contains(asking, c.id) {
 			continue
 		}
@@ -85,8 +86,8 @@ func TestSessionsAskAgain(t *testing.T) {
 	}
 }
 
-// TestPagesMakeNoAdministratorsToken asks for an administrator's token in each way with a session that was just
-// confirmed: whoever has stolen it would keep what it is given.
+// TestPagesMakeNoAdministratorsToken requests an administrator's token in every way with a session that was just
+// confirmed: whoever stole the session could keep the token.
 func TestPagesMakeNoAdministratorsToken(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -109,7 +110,7 @@ func TestPagesMakeNoAdministratorsToken(t *testing.T) {
 	})
 	w.send(full, "GET", "/v1/users", nil).ok(http.StatusOK)
 
-	// What a user may have is made, and an administrator without a token.
+	// What a user may have is created, and so is an administrator without a token.
 	now("POST", "/v1/tokens", map[string]any{"name": "x", "scopes": []string{"read", "tokens"}}).ok(http.StatusCreated)
 	user := now("POST", "/v1/users", map[string]any{"name": "u"}).ok(http.StatusCreated).body
 	if user["token"] == nil {

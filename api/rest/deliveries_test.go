@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"stagecoach/internal/fault"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/deliveries"
 	"stagecoach/internal/store/delivery"
 )
 
@@ -25,7 +25,7 @@ func TestADelivery(t *testing.T) {
 	for name, want := range map[string]any{
 		"state": "QUEUED", "attempt": 0.0, "file_id": fmt.Sprint(file.ID), "file_name": "a.mkv", "size": 1000.0, "bytes_sent": 0.0,
 		"place_in_line": 1.0, "last_error": nil, "user_id": fmt.Sprint(w.ada.ID), "source": "api", "message_id": nil,
-		"cancel_requested": false, "workflow_id": "delivery/" + service.DeliveryKey(w.ada.ID, file.ID, "key-1"),
+		"cancel_requested": false, "workflow_id": "delivery/" + deliveries.DeliveryKey(w.ada.ID, file.ID, "key-1"),
 	} {
 		if got, ok := made[name]; !ok || got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)

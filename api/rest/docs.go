@@ -27,8 +27,8 @@ var docsPage string
 //go:embed docs.css
 var docsStyle string
 
-// registerDocs serves the OpenAPI document and a page that shows it. Each is made and compressed once, at the first request
-// for it, so that a process starts sooner. The page loads nothing else.
+// registerDocs serves the OpenAPI document and a page that renders it. Each is built and compressed once, at its first
+// request, so that a process starts sooner. The page is self-contained.
 func registerDocs(s *server.Server) {
 	openAnswers(s.OpenAPI())
 	extendPatterns(s.OpenAPI())
@@ -36,7 +36,7 @@ func registerDocs(s *server.Server) {
 	document := sync.OnceValue(func() server.Content {
 		document, err := json.Marshal(s.OpenAPI())
 		if err != nil {
-			panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // any test of this package finds it
+			panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // any test of this package would catch it
 		}
 		return server.NewContent(document)
 	})
@@ -65,8 +65,8 @@ func registerDocs(s *server.Server) {
 	}))
 }
 
-// counted serves a document that needs no token: each request counts against the rate of its network address, and the
-// answer may be kept for as long as a document may be out of date after an upgrade.
+// counted serves a document without authentication: each request counts against the rate of its network address.
+// Clients may cache it for as long as a document may be stale after an upgrade.
 func counted(s *server.Server, serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := s.TakeOpen(r.Context()); err != nil {
@@ -79,13 +79,13 @@ func counted(s *server.Server, serve http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// docs is what the page shows: the document, and methods that describe parts of it.
+// docs is the page's template data: the document, and methods that describe parts of it.
 type docs struct {
 	*huma.OpenAPI
 	Style      template.CSS
-	Operations map[string][]*huma.Operation // by heading, in the order of their paths
+	Operations map[string][]*huma.Operation // by heading, ordered by path
 	Kinds      map[fault.Code]server.Kind
-	Codes      []fault.Code // of Kinds, by their status
+	Codes      []fault.Code // of Kinds, ordered by status
 }
 
 func newDocs(s *server.Server) docs {
@@ -105,7 +105,7 @@ func newDocs(s *server.Server) docs {
 	return d
 }
 
-// Request gives the schema of the body that an operation takes; nil: it takes none.
+// Request returns the schema of an operation's request body; nil if it takes none.
 func (d docs) Request(op *huma.Operation) *huma.Schema {
 	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
 		return nil
@@ -113,7 +113,7 @@ func (d docs) Request(op *huma.Operation) *huma.Schema {
 	return d.resolve(op.RequestBody.Content["application/json"].Schema)
 }
 
-// Command gives a shell command that calls an operation.
+// Command returns a shell command that calls an operation.
 func (d docs) Command(op *huma.Operation) (string, error) {
 	path := op.Path
 	var lines []string
@@ -146,7 +146,7 @@ func (d docs) Command(op *huma.Operation) (string, error) {
 	return strings.Join(append([]string{"curl" + method + ` "$API` + path + `"`}, lines...), " \\\n  "), nil
 }
 
-// codeSpans shows `code` in a text as code.
+// codeSpans renders `code` in a text as code.
 func codeSpans(text string) template.HTML {
 	parts := strings.Split(template.HTMLEscapeString(text), "`")
 	for i := 1; i < len(parts); i += 2 {

@@ -12,7 +12,7 @@ import (
 	"stagecoach/api/shape"
 )
 
-// SchemaName gives the name of the schema of an answer; empty: the answer is not JSON.
+// SchemaName returns the name of a response's schema; empty if the response is not JSON.
 func (d docs) SchemaName(media *huma.MediaType) string {
 	if media.Schema == nil {
 		return ""
@@ -20,13 +20,13 @@ func (d docs) SchemaName(media *huma.MediaType) string {
 	return strings.TrimPrefix(media.Schema.Ref, server.SchemaPrefix)
 }
 
-// Example gives JSON that a schema admits.
+// Example returns JSON that is valid for a schema.
 func (d docs) Example(s *huma.Schema) (string, error) {
 	example, err := json.MarshalIndent(d.example(s), "", "  ")
 	return string(example), err
 }
 
-// Requires says whether a field must be given.
+// Requires reports whether a field is required.
 func (d docs) Requires(s *huma.Schema, field string) bool { return slices.Contains(s.Required, field) }
 
 // About describes the values of a schema.
@@ -77,7 +77,7 @@ func (d docs) Type(s *huma.Schema) string {
 	return kind
 }
 
-// example makes a value that a schema admits from the examples of its parts.
+// example builds a value that is valid for a schema from the examples of its parts.
 func (d docs) example(s *huma.Schema) any {
 	s = d.resolve(s)
 	switch {

@@ -15,8 +15,8 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TestDocsAreCompressedCachedAndCounted reads the documents that need no token: they are some hundred kilobytes, so that
-// whoever asks again and again must not get all of it each time.
+// TestDocsAreCompressedCachedAndCounted reads the documents that need no token: they are some hundred kilobytes, so a
+// client that asks repeatedly must not get all of it each time.
 func TestDocsAreCompressedCachedAndCounted(t *testing.T) {
 	t.Parallel()
 	const perSecond = 2 // ten at once
@@ -84,7 +84,7 @@ func TestDocsAreCompressedCachedAndCounted(t *testing.T) {
 	}
 }
 
-// refusesTheNext asks until the allowance of the address is used up.
+// refusesTheNext sends requests until the allowance of the address is used up.
 func refusesTheNext(t *testing.T, ask func() *httptest.ResponseRecorder) {
 	t.Helper()
 	answer := ask()

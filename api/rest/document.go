@@ -6,11 +6,11 @@ import (
 	"stagecoach/api/rest/server"
 )
 
-// patternField describes a pattern in words. It is an extension, as OpenAPI has no such field.
+// patternField is the extension that describes a pattern in words: OpenAPI has no such field.
 const patternField = "x-pattern-description"
 
-// openAnswers lets the schemas of answers have more fields than they name: later versions will add some. Those of
-// requests, and of what lies in them, stay as strict as they are checked.
+// openAnswers lets response schemas have additional fields: later versions will add some. Request schemas, and those
+// nested in them, stay as strict as the validation.
 func openAnswers(api *huma.OpenAPI) {
 	strict := map[string]bool{}
 	var mark func(*huma.Schema)
@@ -43,8 +43,9 @@ func openAnswers(api *huma.OpenAPI) {
 	}
 }
 
-// extendPatterns writes what patterns mean as an extension: huma writes it as a field that OpenAPI does not have, which
-// linters and generators refuse. Huma's own messages are made when an operation is registered, and stay as they are.
+// extendPatterns moves pattern descriptions to an extension: huma writes them to a field that OpenAPI does not have,
+// which linters and generators reject. Huma's own messages are built when an operation is registered, and do not
+// change.
 func extendPatterns(api *huma.OpenAPI) {
 	extend := func(s *huma.Schema) {
 		if s.PatternDescription == "" {
@@ -69,7 +70,7 @@ func extendPatterns(api *huma.OpenAPI) {
 	}
 }
 
-// operationsOf gives the operations of a path.
+// operationsOf returns the operations of a path.
 func operationsOf(item *huma.PathItem) (operations []*huma.Operation) {
 	for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
 		if op != nil {
@@ -79,7 +80,7 @@ func operationsOf(item *huma.PathItem) (operations []*huma.Operation) {
 	return operations
 }
 
-// eachSchema gives a schema and all that lie in it to a function. It follows no references.
+// eachSchema calls a function with a schema and all schemas nested in it. It does not follow references.
 func eachSchema(s *huma.Schema, do func(*huma.Schema)) {
 	if s == nil {
 		return

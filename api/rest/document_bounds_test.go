@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestEverythingSentIsBounded walks through what each operation takes: a text has a longest length, a list a largest
-// number of items, an object known fields or a number of them. Paths hold ids, which are read or refused whole, within
-// the server's bound of 64 KiB for the head of a request; a body has the bound of its operation.
+// TestEverythingSentIsBounded checks the input of each operation: texts have a maximum length, lists a maximum number
+// of items, objects a fixed set of fields or a maximum number of them. Paths hold ids, which are read or refused as a
+// whole, within the server's limit of 64 KiB for a request's head; a body has its operation's limit.
 func TestEverythingSentIsBounded(t *testing.T) {
 	t.Parallel()
 	rules := newDocumentRules(t)
@@ -50,10 +50,10 @@ func (b bounds) operation(name string, operation object) {
 	}
 }
 
-// patternIsOpen finds what lets a pattern allow a text of any length.
+// patternIsOpen matches what lets a pattern accept texts of any length.
 var patternIsOpen = regexp.MustCompile(`[*+]|,\}`)
 
-// anything are the places that take any JSON, and what bounds it there.
+// anything lists the places that accept any JSON, and what limits it there.
 var anything = map[string]string{
 	"POST /v1/tasks/{id}/submit: body.result": "64 KiB, and 100 levels: TestResults",
 }
@@ -98,7 +98,7 @@ func (b bounds) value(place string, schema object) {
 	}
 }
 
-// text has a longest length, by itself or by what it may be.
+// text requires a maximum length, of the text itself or of its allowed values.
 func (b bounds) text(place string, schema object) {
 	pattern, _ := schema["pattern"].(string)
 	switch {

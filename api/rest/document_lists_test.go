@@ -8,8 +8,8 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// TestEnumsFollowTheLists shows that each enum of workloads or scopes in the document names what the list of the program
-// names. Tags of Go cannot be made from lists.
+// TestEnumsFollowTheLists compares each enum of workloads or scopes in the document with the program's list: Go's
+// struct tags cannot be generated from lists.
 func TestEnumsFollowTheLists(t *testing.T) {
 	t.Parallel()
 	var scopes []string
@@ -37,7 +37,7 @@ func TestEnumsFollowTheLists(t *testing.T) {
 	}
 }
 
-// enumsIn gives all enums of texts in a part of the document.
+// enumsIn returns all string enums in a part of the document.
 func enumsIn(part any) (enums [][]string) {
 	switch part := part.(type) {
 	case []any:

@@ -16,8 +16,8 @@ import (
 // object is a JSON object of the document.
 type object = map[string]any
 
-// TestTheDocumentKeepsTheRecommendedRules asserts what linters of OpenAPI recommend, after the recommended rules of
-// Redocly's.
+// TestTheDocumentKeepsTheRecommendedRules asserts what OpenAPI linters recommend, modeled on Redocly's recommended
+// rules.
 func TestTheDocumentKeepsTheRecommendedRules(t *testing.T) {
 	t.Parallel()
 	rules := newDocumentRules(t)
@@ -45,7 +45,7 @@ func newDocumentRules(t *testing.T) *documentRules {
 	return rules
 }
 
-// knownFields are those of the objects of OpenAPI 3.1 that the document may have; any other begins with x-.
+// knownFields are the fields of OpenAPI 3.1 objects that the document may use; any other must begin with x-.
 var knownFields = map[string]string{
 	"document":  "openapi info servers paths components security tags",
 	"info":      "title version description license",
@@ -68,7 +68,7 @@ func (r *documentRules) fields(where, kind string, o object) {
 	}
 }
 
-// whole checks what the document says of the API as a whole.
+// whole checks the document's description of the API as a whole.
 func (r *documentRules) whole() {
 	r.fields("document", "document", r.document)
 
@@ -225,7 +225,7 @@ func (r *documentRules) content(where string, o object) {
 	}
 }
 
-// components checks each schema, and that something refers to it.
+// components checks that each schema is valid and referenced.
 func (r *documentRules) components() {
 	for name, schema := range at[object](at[object](r.document, "components"), "schemas") {
 		if !regexp.MustCompile(`^[\w.-]+$`).MatchString(name) {
@@ -284,7 +284,7 @@ func typeName(value any) string {
 	}
 }
 
-// at is a field of an object; its zero value where there is none of that type.
+// at returns a field of an object; the zero value if there is none of that type.
 func at[T any](o object, field string) T {
 	value, _ := o[field].(T)
 	return value

@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// eventually waits until something has come true.
+// eventually waits until a condition is true.
 func (w *rig) eventually(what string, is func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
@@ -24,17 +24,17 @@ func (w *rig) eventually(what string, is func() bool) {
 	}
 }
 
-// write adds events of an owner, each of its own transaction of the record.
+// write adds events of an owner, each in its own database transaction.
 func (w *rig) write(owner account.User, entity, howMany int) {
 	w.t.Helper()
 	w.exec(`INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state)
 		SELECT 'delivery', $2::bigint::text, n, $1, 'x', 'y' FROM generate_series(1, $3) n`, owner.ID, entity, howMany)
 }
 
-// statements counts what this database was asked until now.
+// statements counts the statements of this database so far.
 func (w *rig) statements() (count int) {
 	w.t.Helper()
-	time.Sleep(1500 * time.Millisecond) // PostgreSQL's processes tell their counts once a second
+	time.Sleep(1500 * time.Millisecond) // PostgreSQL's backends report their counters once a second
 	if err := w.db.QueryRow(w.t.Context(), `SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`).Scan(&count); err != nil {
 		w.t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestManyStreamsCostTheRecordNoMoreThanOne(t *testing.T) {
 	var all []*followed
 	for i := range 60 {
 		token := w.adaToken
-		if i%8 > 0 { // a user has few streams
+		if i%8 > 0 { // a user may have few streams
 			_, token = w.user(fmt.Sprint("Follower ", i), int64(1000+i), account.RoleUser, account.UserActive)
 		}
 		if i < 8 {
@@ -75,17 +75,17 @@ func TestManyStreamsCostTheRecordNoMoreThanOne(t *testing.T) {
 		}
 	}
 
-	// The streams of those who see nothing of it catch up for a while yet.
+	// The streams of those who see none of it keep catching up for a while.
 	var sixty int
 	w.eventually("61 streams cost no more than twice the statements of one", func() bool {
 		sixty = asked()
-		return sixty <= 2*one // the machine may be slow, and some may be due to the clock
+		return sixty <= 2*one // the machine may be slow, and the clock causes some reads
 	})
 	t.Logf("in the same time %d statements with 1 stream, %d with 61", one, sixty)
 }
 
-// TestTheCursorMovesPastWhatOneMayNotSee lets much happen that a user may not see: the user's next stream need not read
-// it again.
+// TestTheCursorMovesPastWhatOneMayNotSee writes many events that a user may not see: the user's next stream need not
+// read them again.
 func TestTheCursorMovesPastWhatOneMayNotSee(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -107,7 +107,7 @@ func TestTheCursorMovesPastWhatOneMayNotSee(t *testing.T) {
 	w.eventually("a stream that begins now says where it begins", func() bool { return quiet.cursor() != "" })
 }
 
-// TestAnOldCursorIsToldWhereToBegin asks for what retention has deleted, and for what is too far back.
+// TestAnOldCursorIsToldWhereToBegin asks for events that retention has deleted, and for events too far back.
 func TestAnOldCursorIsToldWhereToBegin(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -127,7 +127,7 @@ func TestAnOldCursorIsToldWhereToBegin(t *testing.T) {
 	}
 
 	w.open(w.adaToken, "0-0").refused(http.StatusGone, "CURSOR_GONE", "")
-	// Before a restore the record was further than it is now.
+	// Before a restore the record was further than now.
 	w.open(w.adaToken, "9000000000000000-1").refused(http.StatusGone, "CURSOR_GONE", "")
 }
 
@@ -149,7 +149,7 @@ func TestStreamsAreLimitedPerUser(t *testing.T) {
 	w.eventually("there is room for another stream", func() bool { return w.open(w.adaToken, "").status == http.StatusOK })
 }
 
-// open asks for a stream and leaves it at once: the answer is that of its beginning.
+// open requests a stream and closes it at once: the response is that of its beginning.
 func (w *rig) open(token, after string) reply {
 	w.t.Helper()
 	ctx, leave := context.WithCancel(w.t.Context())
@@ -177,7 +177,8 @@ func (w *rig) open(token, after string) reply {
 	return a
 }
 
-// TestALongTransactionHoldsEventsBack keeps one open: what is held back is seen in the metrics, and comes when it ends.
+// TestALongTransactionHoldsEventsBack keeps a database transaction open: held-back events show in the metrics, and
+// arrive when it ends.
 func TestALongTransactionHoldsEventsBack(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -215,7 +216,7 @@ func TestALongTransactionHoldsEventsBack(t *testing.T) {
 	w.eventually("the lag is over", func() bool { return w.gauge("events_lag_seconds") < 1 })
 }
 
-// gauge reads a metric without labels; -1: there is none.
+// gauge reads a metric without labels; -1 if there is none.
 func (w *rig) gauge(name string) float64 {
 	w.t.Helper()
 	value := -1.0

@@ -23,11 +23,11 @@ type streamed struct {
 	Data map[string]any
 }
 
-// followed is a stream that somebody reads.
+// followed is a stream with a reader.
 type followed struct {
 	events <-chan streamed
 	leave  func()
-	lastID atomic.Value // what the client would come back with: a block without data moves it, too
+	lastID atomic.Value // with which the client would reconnect: a block without data moves it too
 }
 
 // cursor is the last id that the stream has sent.
@@ -36,14 +36,14 @@ func (f *followed) cursor() string {
 	return id
 }
 
-// listen opens a stream; it ends with the test, or by the function it gives.
+// listen opens a stream; it ends with the test, or when the returned function is called.
 func (w *rig) listen(token, after string) (<-chan streamed, func()) {
 	w.t.Helper()
 	f := w.follow(token, after)
 	return f.events, f.leave
 }
 
-// follow opens a stream; it ends with the test, or when one leaves it.
+// follow opens a stream; it ends with the test, or when it is closed.
 func (w *rig) follow(token, after string) *followed {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -74,16 +74,22 @@ func (w *rig) follow(token, after string) *followed {
 		defer func() { _ = response.Body.Close() }()
 
 		var event streamed
+		placed := false // some clients only accept an id with a line of data
 		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
 			line := lines.Text()
 			if id, ok := strings.CutPrefix(line, "id: "); ok {
 				event.ID = id
 			} else if data, ok := strings.CutPrefix(line, "data: "); ok {
-				_ = json.Unmarshal([]byte(data), &event.Data)
+				placed, _ = true, json.Unmarshal([]byte(data), &event.Data)
+			} else if line == "data:" {
+				placed = true
 			} else if line == ": ready" {
 				close(ready)
 			} else if line == "" && event.ID != "" {
-				f.lastID.Store(event.ID)
+				if placed {
+					f.lastID.Store(event.ID)
+				}
+				placed = false
 				if event.Data != nil {
 					events <- event
 				}
@@ -130,7 +136,23 @@ func (w *rig) ends(events <-chan streamed) {
 	}
 }
 
-// TestNothingIsLostOrRepeated drops the stream again and again while many write, some of whom commit late.
+// TestACutBeforeTheFirstEvent loses nothing: the id comes with data, as some clients require.
+func TestACutBeforeTheFirstEvent(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	f := w.follow(w.adaToken, "")
+	w.eventually("the stream says where it is", func() bool { return f.lastID.Load() != nil })
+	f.leave()
+	w.ends(f.events)
+
+	w.write(w.ada, 1, 1)
+	events, _ := w.listen(w.adaToken, f.lastID.Load().(string))
+	if got := w.next(events); got.Data["entity_id"] == nil {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestNothingIsLostOrRepeated drops the stream again and again during concurrent writes, some of which commit late.
 func TestNothingIsLostOrRepeated(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

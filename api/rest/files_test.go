@@ -40,7 +40,7 @@ func TestFiles(t *testing.T) {
 	w.send(w.adaToken, "GET", "/v1/files?path=/nothing", nil).refused(http.StatusNotFound, fault.FileNotFound, "path")
 	w.send(w.adaToken, "GET", "/v1/files?path=/a.txt", nil).refused(unprocessable, fault.Validation, "path")
 
-	w.disk.fail(fault.New(fault.YandexUnavailable, "the file storage asks to slow down").After(1500 * time.Millisecond))
+	w.disk.fail(fault.New(fault.YandexUnavailable, "the file storage limits our rate").After(1500 * time.Millisecond))
 	busy := w.send(w.adaToken, "GET", "/v1/files?path=/z/other", nil).refused(
 		http.StatusServiceUnavailable, fault.YandexUnavailable, "",
 	)

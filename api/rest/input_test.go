@@ -41,7 +41,7 @@ func TestQueriesThatAreWrong(t *testing.T) {
 		w.send(w.adminToken, "GET", list+"?limit=&cursor=", nil).ok(http.StatusOK)
 	}
 
-	// A cursor of one list is none of another.
+	// One list's cursor is invalid for another.
 	w.deliver(w.adaToken, w.file("/a", 1), "1")
 	w.deliver(w.adaToken, w.file("/a", 1), "2")
 	cursor := w.send(w.adminToken, "GET", "/v1/deliveries?limit=1", nil).ok(http.StatusOK).body["next_cursor"].(string)
@@ -73,10 +73,10 @@ func TestQueriesThatAreWrong(t *testing.T) {
 	w.send(w.adminToken, "GET", "/v1/status?x=1", nil).refused(unprocessable, fault.Validation, "x")
 }
 
-// wrongBody is a body that is refused, and the field that is named.
+// wrongBody is a body that is refused, and the field that the problem names.
 type wrongBody struct{ body, field string }
 
-// wrongBodies sends bodies that are wrong by calls, and those that are wrong by any.
+// wrongBodies sends bodies that are invalid for certain calls, and bodies that are invalid for all of them.
 func (w *rig) wrongBodies(token string, calls map[string][]wrongBody) {
 	w.t.Helper()
 	for call, cases := range calls {
@@ -225,7 +225,7 @@ func TestBodiesThatAreTooLarge(t *testing.T) {
 	tooLarge(w.send(w.adminToken, "POST", "/v1/users/1/token", fill(mib+1)), "1 MiB") // which takes no body
 }
 
-// TestBrokenHTTP sends what no client library would.
+// TestBrokenHTTP sends what no client library would send.
 func TestBrokenHTTP(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

@@ -13,26 +13,26 @@ import (
 // nobody is an id that no user has.
 const nobody = "999999"
 
-// asks lets the owner of a workspace ask somebody in.
+// asks has a workspace's owner invite somebody.
 func (w *rig) asks(token, space string, user any) {
 	w.t.Helper()
 	w.send(token, "PUT", fmt.Sprintf("/v1/workspaces/%s/members/%v", space, user), nil).ok(http.StatusNoContent)
 }
 
-// space makes a workspace without other members.
+// space creates a workspace without other members.
 func (w *rig) space(token, name string) string {
 	w.t.Helper()
 	return w.send(token, "POST", "/v1/workspaces", map[string]any{"name": name}).ok(http.StatusCreated).body["id"].(string)
 }
 
-// members lists who belongs to a workspace.
+// members lists a workspace's members.
 func (w *rig) members(token, space string) []string {
 	w.t.Helper()
 	return w.walk(token, "/v1/workspaces/"+space+"/members", "user_id")
 }
 
-// TestNothingOfAWorkspaceBeforeOneAgrees lets a stranger ask somebody into a workspace with an urgent task: neither they
-// nor their agent see, claim or are given anything of it until they agree.
+// TestNothingOfAWorkspaceBeforeOneAgrees has a stranger invite somebody to a workspace with an urgent task: neither
+// they nor their agent see, claim or are given any of it until they accept.
 func TestNothingOfAWorkspaceBeforeOneAgrees(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -107,7 +107,7 @@ func TestNothingOfAWorkspaceBeforeOneAgrees(t *testing.T) {
 	}
 }
 
-// TestAskingTellsNothing asks for ids of all kinds: the answer, the list of members and the rate are the same.
+// TestAskingTellsNothing invites ids of all kinds: the response, the list of members and the rate are the same.
 func TestAskingTellsNothing(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -116,7 +116,7 @@ func TestAskingTellsNothing(t *testing.T) {
 	blocked, _ := w.user("Blocked", 501, account.RoleUser, account.UserBlocked)
 	pending, _ := w.user("Pending", 502, account.RoleUser, account.UserPending)
 	kinds := []any{w.bob.ID, nobody, agent, blocked.ID, pending.ID}
-	for _, token := range []string{w.adaToken, w.adaToken, w.adminToken} { // again: asked before
+	for _, token := range []string{w.adaToken, w.adaToken, w.adminToken} { // again: already invited
 		if token == w.adminToken {
 			kinds = slices.DeleteFunc(kinds, func(one any) bool { return one == agent }) // an administrator's are added
 		}
@@ -151,7 +151,8 @@ func TestAskingTellsNothing(t *testing.T) {
 	w.asks(w.adminToken, space, nobody)
 }
 
-// TestARefusalIsForGood refuses to join: nobody asks again, and it is too late to agree. Who leaves may be asked again.
+// TestARefusalIsForGood declines an invitation: nobody can invite the person again, and it is too late to accept. A
+// person who leaves may be invited again.
 func TestARefusalIsForGood(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -161,7 +162,7 @@ func TestARefusalIsForGood(t *testing.T) {
 		return len(w.send(w.bobToken, "GET", "/v1/invitations", nil).ok(http.StatusOK).items())
 	}
 
-	for _, answer := range []string{"/agree", "/refuse"} { // nobody has asked
+	for _, answer := range []string{"/agree", "/refuse"} { // there is no invitation
 		w.send(w.bobToken, "POST", target+answer, nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
 	}
 
@@ -198,7 +199,8 @@ func TestARefusalIsForGood(t *testing.T) {
 	}
 }
 
-// TestABlockedUserAsksNobody blocks who has asked: nobody hears of it, and another may ask.
+// TestABlockedUserAsksNobody blocks the inviting user: the invited person is not notified, and another user may invite
+// them.
 func TestABlockedUserAsksNobody(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -216,7 +218,7 @@ func TestABlockedUserAsksNobody(t *testing.T) {
 	}
 }
 
-// TestAgentsAreMovedByTheirOwners adds and removes agents: their owners and administrators do, nobody else.
+// TestAgentsAreMovedByTheirOwners adds and removes agents: only owners and administrators may.
 func TestAgentsAreMovedByTheirOwners(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -225,7 +227,7 @@ func TestAgentsAreMovedByTheirOwners(t *testing.T) {
 	target := "/v1/workspaces/" + space + "/members/" + agent
 	inside := func() bool { return slices.Contains(w.members(w.adminToken, space), agent) }
 
-	w.send(w.bobToken, "PUT", target, nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "") // he is no member
+	w.send(w.bobToken, "PUT", target, nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "") // he is not a member
 	w.send(w.adaToken, "PUT", target, nil).ok(http.StatusNoContent)
 	if inside() {
 		t.Error("the owner of the workspace has added another's agent")
@@ -257,10 +259,26 @@ func TestAgentsAreMovedByTheirOwners(t *testing.T) {
 	}
 
 	w.send(w.adminToken, "PUT", target, nil).ok(http.StatusNoContent)
-	w.send(w.bobToken, "DELETE", target, nil).ok(http.StatusNoContent) // of whose workspace he is no member
+	w.send(w.bobToken, "DELETE", target, nil).ok(http.StatusNoContent) // he is not a member of the workspace
 	w.send(w.adminToken, "PUT", target, nil).ok(http.StatusNoContent)
 	w.send(w.adminToken, "DELETE", target, nil).ok(http.StatusNoContent)
 	if inside() {
 		t.Error("an administrator has not removed the agent")
 	}
+}
+
+// TestAPersonIsInvitedByName invites by the name of a Telegram account; the response is the same for an unknown name.
+func TestAPersonIsInvitedByName(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	theirs := w.space(w.adaToken, "Ada's")
+	if err := w.store.Accounts.SaveUsername(t.Context(), w.bob.ID, "bob_by_name"); err != nil {
+		t.Fatal(err)
+	}
+	w.asks(w.adaToken, theirs, "@nobody_here")
+	w.asks(w.adaToken, theirs, "@Bob_By_Name")
+	if got := w.walk(w.bobToken, "/v1/invitations", "workspace_id"); !slices.Equal(got, []string{theirs}) {
+		t.Errorf("the person is asked into %v", got)
+	}
+	w.send(w.adaToken, "PUT", "/v1/workspaces/"+theirs+"/members/bob_by_name", nil).refused(http.StatusNotFound, fault.UserNotFound, "")
 }

@@ -42,8 +42,8 @@ func TestRequestsOfAUserAreBounded(t *testing.T) {
 	}
 }
 
-// TestWrongTokensAreRefusedBeforeTheyAreLookedUp guesses tokens from the address that all others of this test come
-// from, too.
+// TestWrongTokensAreRefusedBeforeTheyAreLookedUp guesses tokens from the address that everyone else in this test uses
+// too.
 func TestWrongTokensAreRefusedBeforeTheyAreLookedUp(t *testing.T) {
 	t.Parallel()
 	w := newRigWith(t, func(o *rest.Options) { o.Guesses = allowance.NewGuesses(1) })
@@ -67,7 +67,7 @@ func TestWrongTokensAreRefusedBeforeTheyAreLookedUp(t *testing.T) {
 	w.send("", "GET", "/health", nil).ok(http.StatusOK)
 }
 
-// TestQuotasOverHTTP makes one thing of each kind more than a user may have.
+// TestQuotasOverHTTP creates one more entity of each kind than a user may have.
 func TestQuotasOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -116,7 +116,7 @@ func TestQuotasOverHTTP(t *testing.T) {
 	download(book, "d1").ok(http.StatusCreated)
 	exceeded(download(second, "d2"), "downloads", 1)
 	download(book, "d1").ok(http.StatusOK)
-	download(book, "d3").ok(http.StatusOK) // the one that is active
+	download(book, "d3").ok(http.StatusOK) // the active one
 
 	post("/v1/deliveries", map[string]any{"file_id": fmt.Sprint(file.ID)}, "f1").ok(http.StatusCreated)
 	exceeded(post("/v1/deliveries", map[string]any{"file_id": fmt.Sprint(file.ID)}, "f2"), "deliveries", 1)
@@ -132,7 +132,7 @@ func TestQuotasOverHTTP(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreCounted reaches limits of each sort: each refused request counts once, by the name of its limit.
+// TestRefusalsAreCounted reaches each kind of limit: every refused request counts once, under the name of its limit.
 func TestRefusalsAreCounted(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

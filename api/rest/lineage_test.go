@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// tokenUntil makes a token of a user's that ends, past the API.
+// tokenUntil creates a token with an expiry directly in the record.
 func (w *rig) tokenUntil(user account.User, ends time.Time, scopes ...account.Scope) (secret, id string) {
 	w.t.Helper()
 	secret = account.NewToken()
@@ -24,14 +24,14 @@ func (w *rig) tokenUntil(user account.User, ends time.Time, scopes ...account.Sc
 	return secret, fmt.Sprint(token.ID)
 }
 
-// made makes a token by a token, over the API.
+// made creates a token with another token, through the API.
 func (w *rig) made(by string, scopes ...string) (secret, id string) {
 	w.t.Helper()
 	body := w.send(by, "POST", "/v1/tokens", map[string]any{"name": "made", "scopes": scopes}).ok(http.StatusCreated).body
 	return body["token"].(string), body["id"].(string)
 }
 
-// out checks that a token opens nothing any more.
+// out checks that a token no longer grants access.
 func (w *rig) out(what, secret string) {
 	w.t.Helper()
 	if a := w.send(secret, "GET", "/v1/overview", nil); a.status != http.StatusUnauthorized {
@@ -39,8 +39,8 @@ func (w *rig) out(what, secret string) {
 	}
 }
 
-// TestRevokingEndsWhatATokenMade revokes a token that has made tokens of tokens, an agent with a task in work, a
-// webhook and a session: all of them end with it, and nothing else.
+// TestRevokingEndsWhatATokenMade revokes a token that has created tokens that created tokens, an agent with a task in
+// progress, a webhook and a session: all of them end with it, and nothing else does.
 func TestRevokingEndsWhatATokenMade(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -116,7 +116,7 @@ func TestRevokingEndsWhatATokenMade(t *testing.T) {
 		t.Errorf("audited %v", audit)
 	}
 
-	// Who resumes it takes it over, with a token of their own.
+	// Resuming it takes it over, with the resuming user's own token.
 	w.send(other, "PATCH", fmt.Sprintf("/v1/webhooks/%v", hook), `{"state":"ACTIVE"}`).refused(http.StatusForbidden, fault.InsufficientScope, "")
 	resumed := w.send(w.bobToken, "PATCH", fmt.Sprintf("/v1/webhooks/%v", hook), `{"state":"ACTIVE"}`).ok(http.StatusOK).body
 	if resumed["state"] != "ACTIVE" {
@@ -124,8 +124,8 @@ func TestRevokingEndsWhatATokenMade(t *testing.T) {
 	}
 }
 
-// TestWhatAnAdministratorsTokenMadeEndsWithIt makes a user, renews another's token and makes an administrator with a
-// token that ends: nothing of it lasts longer, and revoking it ends all of it.
+// TestWhatAnAdministratorsTokenMadeEndsWithIt creates a user, renews another's token and creates an administrator with
+// a token that expires: none of it outlives the token, and revoking the token ends all of it.
 func TestWhatAnAdministratorsTokenMadeEndsWithIt(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -154,7 +154,7 @@ func TestWhatAnAdministratorsTokenMadeEndsWithIt(t *testing.T) {
 	renewed := w.send(short, "POST", fmt.Sprintf("/v1/users/%d/token", w.ada.ID), nil).ok(http.StatusOK).body
 	until("a renewed token", fmt.Sprint(w.ada.ID))
 
-	// A person with a Telegram account needs no token, so this would have no end.
+	// A person with a Telegram account needs no token, so this would never end.
 	w.send(short, "POST", "/v1/users", `{"name":"x","role":"ADMIN","telegram_id":"900"}`).
 		refused(http.StatusForbidden, fault.InsufficientAccess, "")
 	w.send(short, "PATCH", fmt.Sprintf("/v1/users/%d", w.bob.ID), `{"role":"ADMIN"}`).
@@ -182,8 +182,8 @@ func TestWhatAnAdministratorsTokenMadeEndsWithIt(t *testing.T) {
 	}
 }
 
-// TestSessionsEndWithTheTokenOfTheirLink signs in by a link of a token that ends: the session, and what it makes, end no
-// later. A link ends with its token.
+// TestSessionsEndWithTheTokenOfTheirLink signs in with a link from a token that expires: the session, and what it
+// creates, end no later. A link ends with its token.
 func TestSessionsEndWithTheTokenOfTheirLink(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -210,7 +210,8 @@ func TestSessionsEndWithTheTokenOfTheirLink(t *testing.T) {
 	}
 }
 
-// TestRotationStaysWithinTheLineage rotates a token by another one, whose end ends it, and never past its parent's end.
+// TestRotationStaysWithinTheLineage rotates a token with another one, whose end becomes its end, and never past its
+// parent's expiry.
 func TestRotationStaysWithinTheLineage(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -223,7 +224,7 @@ func TestRotationStaysWithinTheLineage(t *testing.T) {
 		t.Errorf("a rotated child ends at %s, its parent at %s, %v", rotated["expires_at"], ends, err)
 	}
 
-	// A parent that is to end sooner takes its children along.
+	// Shortening a parent shortens its children.
 	sooner := ends.Add(-30 * time.Minute)
 	w.send(w.bobToken, "POST", "/v1/tokens/"+parentID+"/rotate", map[string]any{"expires_at": sooner.Format(time.RFC3339Nano)}).ok(http.StatusOK)
 	for _, one := range w.send(w.bobToken, "GET", "/v1/tokens", nil).ok(http.StatusOK).items() {
@@ -235,7 +236,7 @@ func TestRotationStaysWithinTheLineage(t *testing.T) {
 		}
 	}
 
-	// What a leaked token has rotated is in the hands of who has it.
+	// What a leaked token has rotated is in the attacker's hands.
 	leaked, leakedID := w.made(w.bobToken, "read", "tokens")
 	_, victimID := w.made(w.bobToken, "read")
 	taken := w.send(leaked, "POST", "/v1/tokens/"+victimID+"/rotate", nil).ok(http.StatusOK).body["token"].(string)
@@ -243,8 +244,7 @@ func TestRotationStaysWithinTheLineage(t *testing.T) {
 	w.out("what it rotated", taken)
 }
 
-// TestManagingTokensIsAScope refuses to those without it what makes, changes or ends tokens, but lets any token end
-// itself.
+// TestManagingTokensIsAScope requires the scope to create, change or revoke tokens, but lets any token revoke itself.
 func TestManagingTokensIsAScope(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -275,8 +275,8 @@ func TestManagingTokensIsAScope(t *testing.T) {
 	w.out("a token that has ended itself", tasks)
 }
 
-// TestBothAddressesCompareScopes ends a token at the address of its owner and at that of administrators: a token with
-// the scope users alone ends none that grants more, at neither.
+// TestBothAddressesCompareScopes revokes a token at its owner's endpoint and at the administrators' endpoint: at
+// neither can a token with only the scope users revoke one that grants more.
 func TestBothAddressesCompareScopes(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -296,7 +296,7 @@ func TestBothAddressesCompareScopes(t *testing.T) {
 	w.send(both, "DELETE", fmt.Sprintf("/v1/users/%d/tokens/%s", w.ada.ID, foreign), nil).ok(http.StatusNoContent)
 }
 
-// TestRenewingTheConfiguredTokenIsRefused at the address that renews users' tokens: it would lock the owner out.
+// TestRenewingTheConfiguredTokenIsRefused at the endpoint that renews users' tokens: it would lock the owner out.
 func TestRenewingTheConfiguredTokenIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

@@ -14,8 +14,8 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// ended gives secrets by the way in which each has just ended. All but those of a browser were valid a moment before;
-// those of users have all scopes of an administrator.
+// ended returns secrets by the way in which each has just ended. All except the browser's were valid a moment before;
+// those of users have all administrator scopes.
 func (w *rig) ended() map[string]string {
 	w.t.Helper()
 	ended, telegram := map[string]string{}, int64(900)
@@ -95,7 +95,7 @@ func (w *rig) idOfToken(user account.User) int64 {
 	return tokens[0].ID
 }
 
-// turnedAway checks that an answer is that to somebody who is not known, or no longer active.
+// turnedAway checks that a response is the one to somebody unknown or no longer active.
 func (w *rig) turnedAway(how string, got reply) {
 	w.t.Helper()
 	code := fault.Code(fmt.Sprint(got.body["code"]))
@@ -106,7 +106,7 @@ func (w *rig) turnedAway(how string, got reply) {
 	}
 }
 
-// TestMatrixOfEndedTokens calls each operation, and each tool, with tokens that have just ended in every way.
+// TestMatrixOfEndedTokens calls each operation and each tool with tokens that have just ended in every possible way.
 func TestMatrixOfEndedTokens(t *testing.T) {
 	if race.Enabled {
 		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
@@ -139,7 +139,7 @@ func TestMatrixOfEndedTokens(t *testing.T) {
 	}
 }
 
-// TestMatrixOfAnAdministratorNoMore calls each operation of administrators with the token of one who is a user now.
+// TestMatrixOfAnAdministratorNoMore calls each administrators' operation with the token of a demoted administrator.
 func TestMatrixOfAnAdministratorNoMore(t *testing.T) {
 	if race.Enabled {
 		t.Skip("runs without the race detector: it asks thousands of requests one after the other")

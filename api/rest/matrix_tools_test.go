@@ -16,15 +16,15 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// idsOfTools says what the arguments of tools name; "" is what everybody may name, or nothing.
+// idsOfTools says what the tools' arguments name; "" is something that everybody may name, or nothing.
 var idsOfTools = map[string]string{
 	"task_id": "/tasks", "workspace_id": "/workspaces", "hash": "/transactions",
 	"assignee_id": "/users", "blocked_by": "/tasks",
 	"file_id": "", "book_id": "", "idempotency_key": "",
 }
 
-// TestMatrixOfTools calls each tool with the ids of what another person has, and with those of nothing: the answer is
-// the same, and changes nothing. The list of tools is the one that an administrator sees.
+// TestMatrixOfTools calls each tool with another person's ids, and with unknown ones: the result is the same, and
+// nothing changes. The list of tools is an administrator's.
 func TestMatrixOfTools(t *testing.T) {
 	if race.Enabled {
 		t.Skip("runs without the race detector: it asks thousands of requests one after the other")
@@ -38,7 +38,7 @@ func TestMatrixOfTools(t *testing.T) {
 	_, secret := w.agentOf(w.bobToken, "read", "files", "deliveries", "downloads", "tasks")
 	callers := map[string]agent{"another user": w.agent(w.bobToken), "an agent of another user": w.agent(secret)}
 
-	var owners []func() // after the others, as they change what this is about
+	var owners []func() // after the others, as they change the entities
 	reached := map[string]bool{}
 	for _, one := range tools {
 		arguments, known := usual()[one.Name]
@@ -85,7 +85,7 @@ func TestMatrixOfTools(t *testing.T) {
 	}
 }
 
-// administrators says whether a tool is for administrators.
+// administrators reports whether a tool is for administrators.
 func administrators(name string) bool {
 	for _, part := range parts.MCP() {
 		for _, one := range part.Tools {
@@ -97,10 +97,10 @@ func administrators(name string) bool {
 	return false
 }
 
-// naming gives the arguments of a call that names one of these things; own is a workspace of the caller's.
+// naming returns a call's arguments that name one of these entities; own is a workspace of the caller's.
 type naming func(things estate, own string) map[string]any
 
-// namings are the ways in which a tool names things: each of its arguments that is an id, and each workload's thing.
+// namings are the ways in which a tool can name entities: each argument that is an id, and each workload's entity.
 func (w *rig) namings(one *mcp.Tool, usual map[string]any) (all []naming) {
 	w.t.Helper()
 	properties := at[object](one.InputSchema.(object), "properties")
@@ -111,7 +111,7 @@ func (w *rig) namings(one *mcp.Tool, usual map[string]any) (all []naming) {
 				arguments["workspace_id"] = own
 			}
 			if name == "workspace_id" {
-				delete(arguments, "task_id") // a tool takes one of both
+				delete(arguments, "task_id") // a tool takes one of the two
 			}
 			arguments[name] = value(things)
 			return arguments
@@ -142,7 +142,7 @@ func (w *rig) namings(one *mcp.Tool, usual map[string]any) (all []naming) {
 	return all
 }
 
-// answers calls a tool, and gives the code of a refusal and all that is shown.
+// answers calls a tool, and returns the code of a refusal and everything shown.
 func (a agent) answers(name string, arguments map[string]any) (code fault.Code, shown string) {
 	a.t.Helper()
 	result := a.try(a.t.Context(), name, arguments)

@@ -19,8 +19,8 @@ import (
 	"stagecoach/internal/allowance"
 )
 
-// TestOddCalls calls the tools with arguments of which something is odd, and sends the protocol odd messages. Nothing
-// panics, nothing is answered with a 5xx or INTERNAL, and no frame breaks.
+// TestOddCalls calls the tools with odd arguments, and sends odd protocol messages. Nothing panics, no response is a
+// 5xx or INTERNAL, and no frame breaks.
 func TestOddCalls(t *testing.T) {
 	t.Parallel()
 	calls := 1500
@@ -66,12 +66,12 @@ func TestOddCalls(t *testing.T) {
 		}
 	}
 
-	if text := w.log.String(); strings.Contains(text, "panicked") || strings.Contains(text, "a tool failed") {
-		t.Errorf("the log has a panic or a failure:\n%s", lastOf(text, "panicked", "a tool failed"))
+	if text := w.log.String(); strings.Contains(text, "panicked") || strings.Contains(text, "tool failed") {
+		t.Errorf("the log has a panic or a failure:\n%s", lastOf(text, "panicked", "tool failed"))
 	}
 }
 
-// lastOf gives the lines of a log with one of these words.
+// lastOf returns the lines of a log with one of these words.
 func lastOf(log string, words ...string) (lines string) {
 	for line := range strings.Lines(log) {
 		for _, word := range words {
@@ -83,11 +83,11 @@ func lastOf(log string, words ...string) (lines string) {
 	return lines
 }
 
-// message sends one message as it is.
+// message sends one raw message.
 func (o *oddCaller) message(text, version string) {
 	o.t.Helper()
 	ctx, cancel := context.WithTimeout(o.t.Context(), time.Minute)
-	if strings.Contains(text, `"events_wait"`) || strings.Contains(text, `"wait_seconds"`) { // for what does not come
+	if strings.Contains(text, `"events_wait"`) || strings.Contains(text, `"wait_seconds"`) { // it may never come
 		cancel()
 		ctx, cancel = context.WithTimeout(o.t.Context(), 200*time.Millisecond)
 	}
@@ -111,7 +111,7 @@ func (o *oddCaller) message(text, version string) {
 
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
-		o.t.Logf("%.200q: %v", text, err) // a server may hang up on who sends too much
+		o.t.Logf("%.200q: %v", text, err) // servers may hang up on large requests
 		return
 	}
 	defer func() { _ = response.Body.Close() }()
@@ -123,8 +123,8 @@ func (o *oddCaller) message(text, version string) {
 	}
 }
 
-// TestACancelledCallEnds shows that a tool ends when its client has gone, in every version of the protocol. The tool of
-// this test would never end by itself.
+// TestACancelledCallEnds checks that a tool ends when its client disconnects, in every version of the protocol. The
+// tool of this test would never end by itself.
 func TestACancelledCallEnds(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2026-07-28", "2025-06-18"} {
@@ -144,16 +144,14 @@ func TestACancelledCallEnds(t *testing.T) {
 				return tool.Answer[struct{}]{}, ctx.Err()
 			})
 			api := rest.New(options)
-			if err := tool.Register(api, tool.Part{Tools: []tool.Tool{hang}}); err != nil {
-				t.Fatal(err)
-			}
+			tool.Register(api, tool.Part{Tools: []tool.Tool{hang}})
 			served := httptest.NewServer(api)
 			t.Cleanup(served.Close)
 			other := *w
 			other.url = served.URL
 
 			ctx, cancel := context.WithCancel(t.Context())
-			a := other.agentWith(w.adaToken, nil, version)
+			a := other.agentWith(w.adaToken, version)
 			go func() { <-begun; cancel() }()
 			if _, err := a.CallTool(ctx, &mcp.CallToolParams{Name: "hang"}); err == nil {
 				t.Error("the cancelled call has an answer")
@@ -174,7 +172,7 @@ func TestCallsAreCounted(t *testing.T) {
 	a := w.agent(w.adaToken)
 	for range 200 {
 		if _, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: "explain", Arguments: map[string]any{"workload": "task"}}); err != nil {
-			return // 429, an error of the transport
+			return // 429, a transport error
 		}
 	}
 	t.Error("200 calls got through at once where one a second may")

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TestResultsAreReviewedByTools shows the life of a task whose workspace asks for a review, through tools alone.
+// TestResultsAreReviewedByTools follows a task whose workspace requires a review, through tools alone.
 func TestResultsAreReviewedByTools(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

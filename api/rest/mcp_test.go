@@ -14,35 +14,29 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// withToken adds a token and other headers to each request.
-type withToken struct {
-	token  string
-	header http.Header
-}
+// withToken adds a token to each request.
+type withToken string
 
 func (b withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	for name, values := range b.header {
-		r.Header[name] = values
-	}
-	r.Header.Set("Authorization", "Bearer "+b.token)
+	r.Header.Set("Authorization", "Bearer "+string(b))
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// agent is a client of the protocol.
+// agent is an MCP client.
 type agent struct {
 	*mcp.ClientSession
 	t *testing.T
 }
 
-func (w *rig) agent(token string) agent { return w.agentWith(token, nil, "") }
+func (w *rig) agent(token string) agent { return w.agentWith(token, "") }
 
-// agentWith speaks one version of the protocol, the newest when it is empty, and sends headers of its own.
-func (w *rig) agentWith(token string, header http.Header, version string) agent {
+// agentWith speaks one version of the protocol; empty: the newest.
+func (w *rig) agentWith(token, version string) agent {
 	w.t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(w.t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: w.url + tool.Path, HTTPClient: &http.Client{Transport: withToken{token, header}},
+		Endpoint: w.url + tool.Path, HTTPClient: &http.Client{Transport: withToken(token)},
 		DisableStandaloneSSE: true,
 	}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
@@ -53,7 +47,7 @@ func (w *rig) agentWith(token string, header http.Header, version string) agent 
 	return agent{session, w.t}
 }
 
-// call calls a tool that must succeed, and gives its answer.
+// call calls a tool that must succeed, and returns its result.
 func (a agent) call(name string, arguments map[string]any) map[string]any {
 	a.t.Helper()
 	result := a.try(a.t.Context(), name, arguments)
@@ -63,7 +57,7 @@ func (a agent) call(name string, arguments map[string]any) map[string]any {
 	return plain(a.t, result.StructuredContent)
 }
 
-// refused calls a tool that must refuse with a code, and gives the problem.
+// refused calls a tool that must refuse with a code, and returns the problem.
 func (a agent) refused(name string, arguments map[string]any, code fault.Code) map[string]any {
 	a.t.Helper()
 	result := a.try(a.t.Context(), name, arguments)
@@ -89,7 +83,7 @@ func (a agent) try(ctx context.Context, name string, arguments map[string]any) *
 
 func textOf(result *mcp.CallToolResult) string { return result.Content[0].(*mcp.TextContent).Text }
 
-// plain gives a document as JSON has it.
+// plain converts a document to generic JSON.
 func plain(t *testing.T, document any) (object map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(document)
@@ -102,8 +96,8 @@ func plain(t *testing.T, document any) (object map[string]any) {
 	return object
 }
 
-// TestAgentWorksOffAGraph shows the life of a graph through tools alone, in the protocol's newest version and in those
-// that begin with a handshake.
+// TestAgentWorksOffAGraph works through a graph with tools alone, in the protocol's newest version and in those that
+// begin with a handshake.
 func TestAgentWorksOffAGraph(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} {
@@ -111,7 +105,7 @@ func TestAgentWorksOffAGraph(t *testing.T) {
 			t.Parallel()
 			w := newRig(t)
 			w.workspace()
-			ada, bob := w.agentWith(w.adaToken, nil, version), w.agentWith(w.bobToken, nil, version)
+			ada, bob := w.agentWith(w.adaToken, version), w.agentWith(w.bobToken, version)
 
 			places := ada.call("status", nil)["tasks"].(map[string]any)["workspaces"].([]any)
 			workspace := places[0].(map[string]any)["id"]
@@ -153,7 +147,7 @@ func TestAgentWorksOffAGraph(t *testing.T) {
 			}
 
 			next := map[string]any{"workspace_id": workspace, "comment": "the next", "wait_seconds": 25, "idempotency_key": "next"}
-			for range 2 { // the same key gives the same task
+			for range 2 { // the same key returns the same task
 				if mine := bob.call("task_claim", next)["task"].(map[string]any); mine["id"] != second {
 					t.Errorf("the next task is %v, want %v", mine, second)
 				}
@@ -175,7 +169,7 @@ func TestAgentWorksOffAGraph(t *testing.T) {
 	}
 }
 
-// TestWhoMaySpeak shows who is served, and by which methods.
+// TestWhoMaySpeak checks who is served, and with which methods.
 func TestWhoMaySpeak(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -225,7 +219,7 @@ func TestWhoMaySpeak(t *testing.T) {
 	}
 }
 
-// rebound sends a message as a page does whose host's name leads to this address.
+// rebound sends a message like a page whose host name resolves to this address (DNS rebinding).
 func (w *rig) rebound(message string) (status int) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.url+tool.Path, strings.NewReader(message))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,10 +19,10 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// mostBytes is what a list of all tools may have: each client pays for it.
+// mostBytes limits the list of all tools: each client pays for it.
 const mostBytes = 24_000
 
-// list gives the tools that the agent sees, and the list as it comes.
+// list returns the tools that the agent sees, and the size of the list.
 func (a agent) list() (tools []*mcp.Tool, size int) {
 	a.t.Helper()
 	result, err := a.ListTools(a.t.Context(), nil)
@@ -50,8 +49,8 @@ func (a agent) names() (names []string) {
 	return names
 }
 
-// TestToolsAreAsWritten compares each tool with testdata/mcp: a change of what agents see is a change of a file. With
-// STAGECOACH_WRITE=1 the test writes the files.
+// TestToolsAreAsWritten compares each tool with testdata/mcp, so that a change in what agents see is a change of a
+// file. With STAGECOACH_WRITE=1 the test writes the files.
 func TestToolsAreAsWritten(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -101,7 +100,7 @@ func TestToolsAreAsWritten(t *testing.T) {
 	}
 }
 
-// usual are arguments by which each tool reaches the API.
+// usual are arguments with which each tool reaches the API.
 func usual() map[string]map[string]any {
 	hash := strings.Repeat("a", 64)
 	return map[string]map[string]any{
@@ -118,12 +117,13 @@ func usual() map[string]map[string]any {
 	}
 }
 
-// opened are the tools that a token with one scope has, for users and for administrators besides. status and explain
-// are for every token.
+// opened are the tools that a token with one scope may use: for users, and additionally for administrators. status and
+// explain are for every token.
 var opened = map[account.Scope][2][]string{
 	account.ScopeRead: {
 		{"events_wait", "tasks_find", "task_get", "books_find", "releases_find", "stars_quote"}, {"transactions_find", "transaction_get"},
 	},
+	account.ScopeLibrary:    {{"books_find"}, nil},
 	account.ScopeFiles:      {{"files_find"}, nil},
 	lifecycle.DeliveryScope: {{"deliver", "cancel"}, nil},
 	lifecycle.TaskScope:     {{"task_create", "task_claim", "task_heartbeat", "task_update"}, nil},
@@ -131,8 +131,8 @@ var opened = map[account.Scope][2][]string{
 	account.ScopeOperate:    {nil, {"ledger"}},
 }
 
-// TestScopesDecideAboutTools calls every tool with a token of each scope: what is listed is open, and the rest is
-// closed as the API's operations are.
+// TestScopesDecideAboutTools calls every tool with a token of each scope: listed tools are allowed, and the rest is
+// refused as the API's operations are.
 func TestScopesDecideAboutTools(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -157,7 +157,7 @@ func TestScopesDecideAboutTools(t *testing.T) {
 
 			for _, name := range slices.Sorted(maps.Keys(calls)) {
 				if name == "explain" && scope != account.ScopeRead {
-					continue // the rules are for every token, what is about one thing is not
+					continue // the rules are for every token, a single entity is not
 				}
 
 				code := fault.Code("")
@@ -166,7 +166,7 @@ func TestScopesDecideAboutTools(t *testing.T) {
 				}
 
 				if name == "cancel" && scope == lifecycle.DownloadScope {
-					continue // usual ends a delivery
+					continue // the usual call ends a delivery
 				}
 
 				closed := code == fault.InsufficientScope || code == fault.InsufficientAccess
@@ -178,32 +178,5 @@ func TestScopesDecideAboutTools(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestToolsThatOnlyRead shows the tools that the header leaves.
-func TestToolsThatOnlyRead(t *testing.T) {
-	t.Parallel()
-	w := newRig(t)
-	workspace := w.workspace()
-	whole := w.agent(w.adminToken).names()
-	change := map[string]any{"workspace_id": workspace, "tasks": []any{map[string]any{"title": "A task"}}}
-
-	header := http.Header{http.CanonicalHeaderKey(tool.ReadOnlyHeader): {"true"}}
-	a := w.agentWith(w.adminToken, header, "")
-	tools, _ := a.list()
-	for _, one := range tools {
-		if !one.Annotations.ReadOnlyHint {
-			t.Errorf("the list has %s", one.Name)
-		}
-	}
-
-	if len(tools) < 8 || len(tools) >= len(whole) {
-		t.Errorf("the list has %d tools of %d", len(tools), len(whole))
-	}
-
-	a.refused("task_create", change, fault.InsufficientAccess)
-	if you := a.call("status", nil)["you"].(map[string]any); you["read_only"] != true {
-		t.Errorf("status says %v", you)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNestedBodies sends each operation that takes a body one of 100,000 levels, within the limit of its size: it is
-// refused as any other that cannot be read.
+// TestNestedBodies sends each operation with a body of 100,000 nested levels, within its size limit: it is refused like
+// any other unreadable body.
 func TestNestedBodies(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

@@ -22,17 +22,16 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// How many requests a run of the tests sends, without the race detector and with it: about half a minute together.
-// make odd sends more of them.
+// How many requests a test run sends, without the race detector and with it: about half a minute together. make odd
+// sends more of them.
 const (
 	oddRequests     = 5_000
 	oddRequestsRace = 2_000
-	oddPatience     = 200 // requests of an operation until one of them is right
+	oddPatience     = 200 // requests of an operation until one of them succeeds
 )
 
-// TestOddRequests sends requests to all operations of the document: each begins as one that could be right, and then
-// something about it is made odd. Whatever comes, the answer is never a 5xx, and each refusal is a problem document
-// with a code.
+// TestOddRequests sends requests to all operations of the document: each starts out potentially valid, and then one
+// thing is made odd. The response is never a 5xx, and each refusal is a problem document with a code.
 func TestOddRequests(t *testing.T) {
 	t.Parallel()
 	standard := oddRequests
@@ -53,7 +52,7 @@ func TestOddRequests(t *testing.T) {
 	o.document = w.send("", "GET", "/openapi.json", nil).ok(http.StatusOK).body
 	operations := o.operations()
 	reading := slices.DeleteFunc(slices.Clone(operations), func(op documented) bool { return op.method != "GET" && op.method != "PUT" })
-	for _, op := range reading { // before the others end and delete what these are about
+	for _, op := range reading { // before the others end and delete their subjects
 		for range oddPatience {
 			if o.wasRight(op) {
 				break
@@ -77,7 +76,7 @@ func TestOddRequests(t *testing.T) {
 	}
 }
 
-// wasRight says whether an operation was answered as it should be at least once.
+// wasRight reports whether an operation has succeeded at least once.
 func (o *oddCaller) wasRight(op documented) bool {
 	counts := o.answers[op.name()]
 	return counts[http.StatusOK]+counts[http.StatusCreated]+counts[http.StatusNoContent] > 0
@@ -96,7 +95,7 @@ func setting(t *testing.T, name string, standard int) int {
 	return n
 }
 
-// callersOutOfReach makes users with ids that no request comes by: it would take away their rights or their tokens.
+// callersOutOfReach creates users with ids that no request hits: they would lose their rights or tokens.
 func (w *rig) callersOutOfReach() {
 	w.t.Helper()
 	w.exec(`ALTER TABLE users ALTER COLUMN id RESTART WITH 1000000`)
@@ -108,18 +107,18 @@ func (w *rig) callersOutOfReach() {
 	w.exec(`ALTER TABLE tokens ALTER COLUMN id RESTART WITH 6`)
 }
 
-// oneOfEverything fills the record, so that ids such as 1 and 2 name something.
+// oneOfEverything fills the record, so that ids such as 1 and 2 exist.
 func (w *rig) oneOfEverything() {
 	w.t.Helper()
 	for i := range 3 {
 		w.deliver(w.adaToken, w.file(fmt.Sprint("/file", i), 10), fmt.Sprint(i))
 	}
 
-	for range 12 { // whose ids requests come by, and delete
+	for range 12 { // users whose ids requests hit, and delete
 		w.hook(`{"address":"` + receiver + `"}`)
 	}
 
-	w.exec(`UPDATE users SET owner_id = $1 WHERE id IN (2, 3)`, w.ada.ID) // agents whose ids requests come by
+	w.exec(`UPDATE users SET owner_id = $1 WHERE id IN (2, 3)`, w.ada.ID) // agents whose ids requests hit
 
 	workspace := w.workspace()
 	for range 4 {
@@ -139,17 +138,17 @@ func (w *rig) oneOfEverything() {
 	w.exec(`UPDATE transactions SET receipt_key = '0f8fad5bd9cb469fa16570867728950e' WHERE hash = $1`, b.deposit()) // the document's example
 }
 
-// oddCaller makes one request after the other. Its numbers come from one source, so that the same seed makes the same
-// requests.
+// oddCaller makes requests in sequence. Its random numbers come from one source, so that the same seed produces the
+// same requests.
 type oddCaller struct {
 	*rig
 	rand     *rand.Rand
 	document map[string]any
 	number   int
-	answers  map[string]map[int]int // how often by operation and status
+	answers  map[string]map[int]int // counts by operation and status
 }
 
-// documented is an operation as the document has it.
+// documented is an operation in the document.
 type documented struct {
 	method, path string
 	parameters   []map[string]any
@@ -195,7 +194,7 @@ func sortedKeys[V any](m map[string]V) (keys []string) {
 	return keys
 }
 
-// call makes one request and judges the answer.
+// call makes one request and checks the response.
 func (o *oddCaller) call(op documented) {
 	r, body := o.request(op)
 	ctx, cancel := context.WithTimeout(o.t.Context(), time.Minute)
@@ -203,7 +202,7 @@ func (o *oddCaller) call(op documented) {
 
 	response, err := http.DefaultTransport.RoundTrip(r.WithContext(ctx))
 	if err != nil {
-		o.t.Logf("request %d: %s %q: %v", o.number, r.Method, r.URL, err) // a server may hang up on who sends too much
+		o.t.Logf("request %d: %s %q: %v", o.number, r.Method, r.URL, err) // servers may hang up on large requests
 		return
 	}
 	defer func() { _ = response.Body.Close() }()
@@ -240,7 +239,7 @@ func isProblem(response *http.Response, raw []byte, method string) bool {
 		said.Status == response.StatusCode
 }
 
-// parts of a request that can be odd; one of those that it does not have leaves it as it could be right.
+// Parts of a request that can be odd; a part that it does not have changes nothing.
 const (
 	oddParameter = iota
 	oddValue
@@ -251,7 +250,7 @@ const (
 	oddParts
 )
 
-// request makes a request that could be right, and then mostly one thing about it odd.
+// request builds a potentially valid request, and mostly makes one thing about it odd.
 func (o *oddCaller) request(op documented) (r *http.Request, body []byte) {
 	odd := o.rand.IntN(oddParts)
 	if odd == oddValue && op.body == nil {
@@ -288,14 +287,14 @@ func (o *oddCaller) request(op documented) (r *http.Request, body []byte) {
 	if body != nil {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		if o.rand.IntN(20) == 0 {
-			r.ContentLength = -1 // in chunks
+			r.ContentLength = -1 // chunked
 		}
 	}
 
 	return r, body
 }
 
-// parameters gives those of an operation values that could be right, but for one that is odd.
+// parameters fills an operation's parameters with potentially valid values, except for an odd one.
 func (o *oddCaller) parameters(op documented, odd bool) (path string, query url.Values, header http.Header) {
 	path, query, header = op.path, url.Values{}, http.Header{}
 	strange := -1

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// oddNumbers are written as they are: not each is a number for everybody.
+// oddNumbers are written verbatim: not every parser accepts each as a number.
 var oddNumbers = []string{
 	"0", "-0", "-1", "1.5", "1e2", "1E400", "-1e400", "1e-400", "32768", "2147483647", "2147483648", "-2147483649",
 	"4294967296", "9007199254740993",
@@ -48,7 +48,7 @@ func (o *oddCaller) oddText() string {
 	}
 }
 
-// oddFor is oddText, and for an id often one that could be right but for its size.
+// oddFor is oddText, and for an id often one whose only fault is its size.
 func (o *oddCaller) oddFor(schema map[string]any) string {
 	if pattern, _ := schema["pattern"].(string); strings.Contains(pattern, "[0-9]") && o.rand.IntN(2) == 0 {
 		return pick(
@@ -75,7 +75,7 @@ func (o *oddCaller) resolve(schema any) map[string]any {
 	}
 }
 
-// text gives a value of a parameter that could be right: mostly of something that is there.
+// text returns a potentially valid parameter value: mostly of an existing entity.
 func (o *oddCaller) text(schema map[string]any, example any) string {
 	v := o.value(schema, example)
 	if text, ok := v.(string); ok {
@@ -84,7 +84,7 @@ func (o *oddCaller) text(schema map[string]any, example any) string {
 	return fmt.Sprint(v)
 }
 
-// value gives something of a schema that could be right.
+// value returns a potentially valid value for a schema.
 func (o *oddCaller) value(schema map[string]any, example any) any {
 	if example == nil {
 		example = firstExample(schema)
@@ -168,7 +168,7 @@ func (o *oddCaller) object(schema map[string]any) map[string]any {
 	return made
 }
 
-// body writes a body: with an odd value somewhere in it, or odd as a whole.
+// body encodes a body: with an odd value somewhere in it, or odd as a whole.
 func (o *oddCaller) body(schema map[string]any, oddValue, oddWhole bool) []byte {
 	value := o.value(o.resolve(schema), nil)
 	if oddValue {
@@ -266,7 +266,7 @@ func (o *oddCaller) spoil(value any, depth int) any {
 	}
 }
 
-// oddHeader gives a header an odd value, or takes one away.
+// oddHeader gives a header an odd value, or removes one.
 func (o *oddCaller) oddHeader(header http.Header) {
 	name := pick(o.rand, []string{
 		"Authorization", "Content-Type", "Accept", "Accept-Encoding", "Content-Encoding", "Idempotency-Key", "Last-Event-ID",
@@ -297,7 +297,7 @@ func (o *oddCaller) oddHeader(header http.Header) {
 	}
 }
 
-// headerText leaves out what cannot stand in a header: a client's library refuses to send it.
+// headerText leaves out what a header cannot contain: a client library refuses to send it.
 func headerText(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -311,6 +311,6 @@ func headerText(text string) string {
 func (o *oddCaller) oddQuery(query string) string {
 	return query + "&" + pick(o.rand, []string{
 		"x=1", "=", "=1", "&&", "limit", "limit=", "limit=1&limit=2", "a;b", "%zz", "limit=%ff", "cursor[]=1", "limit=1%00",
-		"%00=1", "dry_run=true", "dry_run=x", strings.Repeat("a=1&", 2000),
+		"%00=1", strings.Repeat("a=1&", 2000),
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -49,7 +50,7 @@ func TestHealthAndReadiness(t *testing.T) {
 	w.send("", "GET", "/health", nil).ok(http.StatusOK)
 }
 
-// becomesReady waits until /ready answers with a status: an answer is good for a second.
+// becomesReady waits until /ready responds with a status: results are cached for a second.
 func (w *rig) becomesReady(status int) {
 	w.t.Helper()
 	for patience := time.Now().Add(time.Minute); w.send("", "GET", "/ready", nil).status != status; time.Sleep(50 * time.Millisecond) {
@@ -59,8 +60,8 @@ func (w *rig) becomesReady(status int) {
 	}
 }
 
-// TestAFloodOfReadyCostsNothing asks from many connections at once, without a token: both services are asked once a
-// second at most.
+// TestAFloodOfReadyCostsNothing sends requests over many connections at once, without a token: both services are
+// checked at most once a second.
 func TestAFloodOfReadyCostsNothing(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -102,10 +103,10 @@ func TestWithoutTheDatabase(t *testing.T) {
 	}
 }
 
-func TestWhatFailsInsideStaysInside(t *testing.T) {
+func TestInternalErrorsStayInternal(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
-	w.exec(`ALTER TABLE users RENAME TO people`) // a statement fails: that is our own fault
+	w.exec(`ALTER TABLE users RENAME TO people`) // a statement fails: our own fault
 	a := w.send(w.adaToken, "GET", "/v1/deliveries", nil).refused(http.StatusInternalServerError, fault.Internal, "")
 	if log := w.log.String(); !strings.Contains(log, a.header.Get("X-Request-Id")) || !strings.Contains(log, "SQLSTATE") {
 		t.Errorf("the log does not tell why:\n%s", log)
@@ -174,7 +175,7 @@ func TestPathsAndMethodsThatAreNotThere(t *testing.T) {
 func TestAPanicIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	log := &logs{}
-	handler := rest.New(rest.Options{Config: server.Config{Log: logger(log)}, Parts: allParts}) // without anything below, every operation panics
+	handler := rest.New(rest.Options{Config: server.Config{Log: logger(log)}, Parts: allParts}) // every operation panics
 	answer := httptest.NewRecorder()
 	r := httptest.NewRequest("GET", "/v1/deliveries", nil)
 	r.Header.Set("Authorization", "Bearer secret")
@@ -249,7 +250,7 @@ func TestTheDocument(t *testing.T) {
 	}
 }
 
-// refs checks that every reference points at something.
+// refs checks that every reference resolves.
 func refs(t *testing.T, document map[string]any, value any) {
 	t.Helper()
 	switch v := value.(type) {
@@ -302,7 +303,7 @@ func TestThePageOfTheDocument(t *testing.T) {
 	}
 }
 
-// chromium finds the browser; without one the test is skipped.
+// chromium returns the path of the browser; without one the test is skipped.
 func chromium(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -315,7 +316,8 @@ func chromium(t *testing.T) string {
 	return browser
 }
 
-// TestThePageInABrowser checks in a real browser, where there is one, that the policy lets the style through.
+// TestThePageInABrowser checks in a real browser, where there is one, that the content security policy allows the
+// style.
 func TestThePageInABrowser(t *testing.T) {
 	browser := chromium(t)
 	t.Parallel()
@@ -362,8 +364,8 @@ func TestExamplesInTheDocumentAreValid(t *testing.T) {
 	}
 }
 
-// TestLogsNameUsersByAKeyedHash wants no name of a user in the log that those can make who know the user's id, and the
-// same one that administrators are shown.
+// TestLogsNameUsersByAKeyedHash expects a pseudonym in the log that cannot be derived from the user's id, and that
+// equals the one administrators see.
 func TestLogsNameUsersByAKeyedHash(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -380,6 +382,22 @@ func TestLogsNameUsersByAKeyedHash(t *testing.T) {
 			if strings.Contains(w.log.String(), hex.EncodeToString(sum[:4])) {
 				t.Errorf("the log names a user by a hash of "+guess, id)
 			}
+		}
+	}
+}
+
+// TestRequestsAreLoggedAtDebugAlone checks that callers cannot fill a service's log at its usual level.
+func TestRequestsAreLoggedAtDebugAlone(t *testing.T) {
+	t.Parallel()
+	for level, lines := range map[slog.Level]bool{slog.LevelInfo: false, slog.LevelDebug: true} {
+		var log logs
+		w := newRigWith(t, func(o *rest.Options) {
+			o.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: level}))
+		})
+		w.send("", "GET", "/v1/tasks", nil).refused(http.StatusUnauthorized, fault.Unauthenticated, "")
+		w.send(w.adaToken, "GET", "/v1/workspaces", nil).ok(http.StatusOK)
+		if strings.Contains(log.String(), `"msg":"request"`) != lines {
+			t.Errorf("at %s the log says %s", level, log.String())
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"stagecoach/dev/testdb"
 )
 
-// TestOverview wants an administrator to see what is under way of all, and others what is theirs.
+// TestOverview shows administrators everything in progress, and others what is theirs.
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -16,10 +16,10 @@ func TestOverview(t *testing.T) {
 	w.exec(`INSERT INTO tasks (workspace_id, title, creator_id) VALUES (1, 'a title', $1)`, w.bob.ID)
 	testdb.Recount(t, w.store)
 	w.exec(`INSERT INTO counts (kind, key, n, ended) VALUES
-		('transaction', 'failed', 3, false), ('transaction', 'pending', 2, false), ('delivery', 'DELIVERED', 9, true)`)
+		('transaction', 'failed', 3, false), ('transaction', 'processed', 2, true), ('delivery', 'DELIVERED', 9, true)`)
 
 	for token, want := range map[string]string{
-		w.adminToken: `{"live":{"delivery":{},"download":{},"task":{"NEW":1},"transaction":{"pending":2}},"waiting_users":1}`,
+		w.adminToken: `{"live":{"delivery":{},"download":{},"task":{"NEW":1},"transaction":{}},"waiting_users":1}`,
 		w.adaToken:   `{"live":{"delivery":{},"download":{},"task":{},"transaction":{}},"waiting_users":0}`,
 		w.bobToken:   `{"live":{"delivery":{},"download":{},"task":{"NEW":1},"transaction":{}},"waiting_users":0}`,
 	} {

@@ -5,23 +5,25 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/store/account"
 )
 
-// TestLinksAreForTheirOwners shows a medium's link to whose download brought it and to administrators, in the list and
-// alone.
+// TestLinksAreForTheirOwners shows a medium's link only to the user whose download provided it and to administrators,
+// in the list and alone.
 func TestLinksAreForTheirOwners(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	book := w.book("Wheels")
 	w.exec(
-		`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, 'text', 'available', '/d/a', 'magnet:adas', $2)`,
+		`INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url, owner_id) VALUES ($1, 'text', 1, 'available', '/d/a', 'magnet:adas', $2)`,
 		book, w.ada.ID,
 	)
 	w.exec(
-		`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, 'audio', 'available', '/d/b', 'magnet:nobodys')`,
+		`INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url) VALUES ($1, 'audio', 2, 'available', '/d/b', 'magnet:nobodys')`,
 		book,
 	)
 
@@ -47,21 +49,59 @@ func TestLinksAreForTheirOwners(t *testing.T) {
 	}
 }
 
-// metrics gives what the listener of the metrics would answer.
+// TestCreatorsAreForThemselves shows who created a book only to that user and to administrators: for others neither the
+// API nor a tool has the creator's number or name.
+func TestCreatorsAreForThemselves(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	const number = "7700123"
+	w.exec(`ALTER SEQUENCE users_id_seq RESTART ` + number)
+	_, creator := w.user("Planted Creator", 555, account.RoleUser, account.UserActive)
+	book := w.send(creator, "POST", "/v1/books", `{"title":"Wheels","author":"Cartwright"}`).ok(http.StatusCreated).body
+	if book["creator_id"] != number {
+		t.Errorf("created: %v", book)
+	}
+
+	for name, c := range map[string]struct {
+		token string
+		want  any
+	}{"creator": {creator, number}, "administrator": {w.adminToken, number}, "somebody": {w.bobToken, nil}} {
+		answers := []reply{
+			w.send(c.token, "GET", "/v1/books/"+book["id"].(string), nil), w.send(c.token, "GET", "/v1/books", nil),
+			w.send(c.token, "GET", "/v1/books?q=wheels", nil),
+		}
+		for _, answer := range answers {
+			shown := answer.ok(http.StatusOK).body
+			if items, listed := shown["items"].([]any); listed {
+				shown = items[0].(map[string]any)
+			}
+			if shown["title"] != "Wheels" || shown["creator_id"] != c.want {
+				t.Errorf("%s sees %v", name, shown)
+			}
+		}
+	}
+
+	found := fmt.Sprint(w.agent(w.bobToken).call("books_find", map[string]any{"words": "wheels"}))
+	if !strings.Contains(found, "Wheels") || strings.Contains(found, number) || strings.Contains(found, "Planted") {
+		t.Errorf("an agent of somebody finds %s", found)
+	}
+}
+
+// metrics returns what the metrics listener would respond.
 func (w *rig) metrics() string {
 	answer := httptest.NewRecorder()
 	w.measures.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 	return answer.Body.String()
 }
 
-// TestMetricsAreElsewhere wants no metrics from the API itself: they have a listener of their own.
+// TestMetricsAreElsewhere expects no metrics on the API itself: they have their own listener.
 func TestMetricsAreElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.send("", "GET", "/metrics", nil).refused(http.StatusNotFound, fault.NotFound, "")
 }
 
-// TestMembersAreNamedOnceTheyAgree asks Bob in: others see him, and his name, only after he has agreed.
+// TestMembersAreNamedOnceTheyAgree invites Bob: others see him, and his name, only after he has accepted.
 func TestMembersAreNamedOnceTheyAgree(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -88,7 +128,7 @@ func TestMembersAreNamedOnceTheyAgree(t *testing.T) {
 	w.asks(w.adaToken, id, w.bob.ID)
 	check("asked in anew", w.ada.Name)
 
-	// An agent has its owner's name beside its own.
+	// An agent is shown with its own name and its owner's.
 	agent, _ := w.agentOf(w.adaToken, "read", "tasks")
 	w.send(w.adaToken, "PUT", space+"/members/"+agent, nil).ok(http.StatusNoContent)
 	check("with an agent", w.ada.Name, "night shift")
@@ -97,7 +137,7 @@ func TestMembersAreNamedOnceTheyAgree(t *testing.T) {
 	}
 	w.send(w.adaToken, "DELETE", space+"/members/"+agent, nil).ok(http.StatusNoContent)
 
-	// An administrator is no member until they add themselves.
+	// An administrator is not a member until they add themselves.
 	w.send(w.adminToken, "POST", space+"/agree", nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
 	w.send(w.adminToken, "PUT", space+"/members/1", nil).ok(http.StatusNoContent)
 	check("with an administrator", w.admin.Name, w.ada.Name)

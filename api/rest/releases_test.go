@@ -11,12 +11,12 @@ import (
 	"stagecoach/dev/sim/torznabsim"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/torznab"
 )
 
-// indexersStub finds two releases, and one indexer fails.
+// indexersStub finds two releases, and has one failing indexer.
 type indexersStub struct{}
 
 func (indexersStub) Search(_ context.Context, words, medium string) torznab.Found {
@@ -32,7 +32,7 @@ func (indexersStub) Search(_ context.Context, words, medium string) torznab.Foun
 	}
 }
 
-// TestReleases searches, and starts a download with what is found.
+// TestReleases searches, and starts a download of a result.
 func TestReleases(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -66,38 +66,38 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// TestSearchesAreBounded refuses a user who searches too often, with the user's agents, and nobody else. Without
-// indexers, or without qBittorrent, nobody searches.
+// TestSearchesAreBounded refuses a user who searches too often, together with the user's agents, and nobody else.
+// Searches need indexers and qBittorrent.
 func TestSearchesAreBounded(t *testing.T) {
 	t.Parallel()
-	downloads := &service.Downloads{Indexers: indexersStub{}, Searches: &allowance.Rates[int64]{}}
+	searching := &downloads.Service{Indexers: indexersStub{}, Searches: allowance.NewSearches()}
 	ada, owner := account.User{ID: 1}, int64(1)
 	var err error
 	searched := 0
 	for range 100 {
-		if _, err = downloads.Search(t.Context(), ada, "a", "text", 0); err == nil {
+		if _, err = searching.Search(t.Context(), ada, "a", "text", 0); err == nil {
 			searched++
 		}
 	}
 	if refusal := fault.As(err); refusal == nil || refusal.Code != fault.RateLimited || refusal.RetryAfter <= 0 || searched < 10 {
 		t.Errorf("%d searches, and then %v", searched, err)
 	}
-	if _, err := downloads.Search(t.Context(), account.User{ID: 2, OwnerID: &owner}, "a", "text", 0); fault.CodeOf(err) != fault.RateLimited {
+	if _, err := searching.Search(t.Context(), account.User{ID: 2, OwnerID: &owner}, "a", "text", 0); fault.CodeOf(err) != fault.RateLimited {
 		t.Errorf("an agent: %v", err)
 	}
-	if _, err := downloads.Search(t.Context(), account.User{ID: 3}, "a", "text", 0); err != nil {
+	if _, err := searching.Search(t.Context(), account.User{ID: 3}, "a", "text", 0); err != nil {
 		t.Errorf("another user: %v", err)
 	}
 
-	for _, off := range []*service.Downloads{{}, {Off: true, Indexers: indexersStub{}}} {
+	for _, off := range []*downloads.Service{{}, {Off: true, Indexers: indexersStub{}}} {
 		if _, err := off.Search(t.Context(), ada, "a", "text", 0); fault.CodeOf(err) != fault.ProviderUnavailable {
 			t.Errorf("switched off: %v", err)
 		}
 	}
 }
 
-// TestAKeyIsNotTold searches at an indexer that refuses and fails: neither the answer nor the log has its key.
-func TestAKeyIsNotTold(t *testing.T) {
+// TestKeyIsNotShown searches with an indexer that refuses and fails: neither the response nor the log has its key.
+func TestKeyIsNotShown(t *testing.T) {
 	t.Parallel()
 	prowlarr, err := torznabsim.New(torznabsim.Options{Key: "planted-key", Releases: []torznabsim.Release{{Title: "wheels", Torrent: "http://127.0.0.1:1"}}})
 	if err != nil {
@@ -117,4 +117,22 @@ func TestAKeyIsNotTold(t *testing.T) {
 	if strings.Contains(answer.raw+w.log.String(), "planted") {
 		t.Errorf("a key is in %s or in the log", answer.raw)
 	}
+}
+
+// TestSearchesInTasksAreBounded refuses a user who searches in tasks while two such searches run. Lists without
+// words are not limited.
+func TestSearchesInTasksAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	w.tasks.Searches = allowance.NewTaskSearches()
+	running := w.tasks.Searches.Hold(w.ada)
+	if err := running.Take(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+
+	w.send(w.adaToken, "GET", "/v1/tasks?q=notes", nil).refused(http.StatusTooManyRequests, fault.RateLimited, "")
+	w.send(w.adaToken, "GET", "/v1/tasks", nil).ok(http.StatusOK)
+	w.send(w.bobToken, "GET", "/v1/tasks?q=notes", nil).ok(http.StatusOK)
+	running.Release()
+	w.send(w.adaToken, "GET", "/v1/tasks?q=notes", nil).ok(http.StatusOK)
 }

@@ -1,7 +1,8 @@
-// Package rest is the HTTP API: JSON under /v1, a stream of events, and what operators need to watch a process.
+// Package rest is the HTTP API: JSON under /v1, a stream of events, and the endpoints with which operators monitor a
+// process.
 //
-// The packages below it hold the operations, one package per subject. An operation is declared with what the OpenAPI
-// document, the page at /docs, the access check and the audit log need to know about it, so that none of these can
+// The packages below it hold the operations, one package per subject. The declaration of an operation is also the
+// source of the OpenAPI document, the page at /docs, the access check and the audit log, so that none of these can
 // differ from what is served. Every failure is answered with one type, server.Problem.
 package rest
 
@@ -21,21 +22,21 @@ import (
 	webhookservice "stagecoach/internal/service/webhooks"
 )
 
-// Options are what the API needs. Codec may be left out.
+// Options are the dependencies of the API. Codec is optional.
 type Options struct {
 	server.Config
 
-	Parts     []func(*server.Server)                  // add the operations of the workloads
-	Workloads []service.Workload                      // release what they have of a person who is forgotten
-	OnBlocked func(ctx context.Context, userID int64) // is called when a user was blocked; nil: nothing is
+	Parts     []func(*server.Server)                  // add the workloads' operations
+	Workloads []service.Workload                      // release what they hold for a person who is forgotten
+	OnBlocked func(ctx context.Context, userID int64) // called when a user has been blocked; may be nil
 	Webhooks  *webhookservice.Service
 	Status    *status.Reporter
-	Feed      *feed.Feed    // from events.NewFeed; event streams end when it does
+	Feed      *feed.Feed    // from events.NewFeed; event streams end with it
 	Temporal  client.Client // for /ready
 	Codec     operators.CodecOptions
 }
 
-// New makes the server of all HTTP requests. It limits bodies; time-outs are the server's.
+// New returns the server of all HTTP requests. It limits bodies; timeouts are the server's.
 func New(o Options) *server.Server {
 	s := server.New(o.Config)
 	for _, add := range o.Parts {
@@ -47,6 +48,6 @@ func New(o Options) *server.Server {
 	webhooks.Register(s, o.Webhooks, o.Feed)
 	operators.Register(s, o.Status, o.Temporal)
 	operators.RegisterCodec(s, o.Codec)
-	registerDocs(s) // last: it shows all the others
+	registerDocs(s) // last, because it documents all the others
 	return s
 }

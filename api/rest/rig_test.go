@@ -34,7 +34,11 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/operations/status"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
+	"stagecoach/internal/service/deliveries"
+	"stagecoach/internal/service/downloads"
+	"stagecoach/internal/service/tasks"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/service/waiting"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
@@ -43,20 +47,20 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// allParts are the parts of an API that has nothing below it.
-var allParts = parts.REST(service.Services{}, nil)
+// allParts are the parts of an API without services.
+var allParts = parts.REST(all.Services{}, nil)
 
-// rig is the API with all that it needs; Temporal and the storage are stubs.
+// rig is the API with its dependencies; Temporal and the storage are stubs.
 type rig struct {
 	t        *testing.T
 	store    *store.Store
-	db       *pgxpool.Pool // behind the store's back
+	db       *pgxpool.Pool // bypasses the store
 	temporal *temporalStub
 	disk     *disk
 	torrents *torrentsStub
-	tasks    *service.Tasks
+	tasks    *tasks.Service
 
-	downloads *service.Downloads
+	downloads *downloads.Service
 	waiting   *atomic.Int64 // callers who wait for the next task
 	chain     *chainStub
 	measures  *metrics.Metrics
@@ -64,7 +68,7 @@ type rig struct {
 	url       string
 	log       *logs
 	stop      func()
-	schemas   object // of the document, after schema has read it
+	schemas   object // of the document, once schema has read it
 
 	admin, ada, bob account.User
 	adminToken, adaToken, bobToken,
@@ -76,10 +80,15 @@ func newRig(t *testing.T) *rig {
 	return newRigWith(t, func(*rest.Options) {})
 }
 
-// newRigWith is newRig with options changed.
+// newRigWith is newRig with changed options.
 func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	t.Helper()
-	url := testdb.URL(t)
+	return newRigOn(t, testdb.URL(t), change)
+}
+
+// newRigOn is newRigWith on a given database.
+func newRigOn(t *testing.T, url string, change func(*rest.Options)) *rig {
+	t.Helper()
 	s, err := store.Open(t.Context(), url, testdb.Key)
 	if err != nil {
 		t.Fatal(err)
@@ -98,18 +107,18 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	c := catalog.New(catalog.Options{Store: s.Deliveries, Upstream: w.disk, TTL: time.Hour})
 	t.Cleanup(c.Close)
 	m := metrics.New()
-	w.tasks = &service.Tasks{
+	w.tasks = &tasks.Service{
 		Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
 		LeastDeadline: time.Second, LeastRelease: time.Minute,
 		Line: waiting.NewLine(2, func(n int) { w.waiting.Store(int64(n)) }),
 	}
-	w.downloads = &service.Downloads{
+	w.downloads = &downloads.Service{
 		Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute,
 		Indexers: indexersStub{}, Library: true,
 	}
 	events := events.NewFeed(feed.Options{
 		Events: s.Notices, Tokens: s.Accounts, Webhooks: s.Webhooks,
-		PerUser: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set, OnEvents: w.tasks.Line.Hear,
+		PerPerson: 10, Total: 1000, CatchUp: 50_000, OnLag: m.EventsLag.Set, OnEvents: w.tasks.Line.Hear,
 		OnFollowers: func(n int) { m.EventStreams.Set(float64(n)) },
 	})
 
@@ -120,15 +129,15 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 
 	m.Registry.MustRegister(reporter)
 	w.measures = m
-	services := service.Services{
-		Deliveries: &service.Deliveries{
-			Limits:   service.DeliveryLimits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
+	services := all.Services{
+		Deliveries: &deliveries.Service{
+			Limits:   deliveries.Limits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
 			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
 			OnEnqueued: func(source string) { m.Delivery().JobsEnqueued.WithLabelValues(source).Inc() },
 		},
 		Tasks:     w.tasks,
 		Downloads: w.downloads,
-		Transactions: &service.Transactions{
+		Transactions: &transactions.Service{
 			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
 			Balance: w.chain.balance, StuckAfter: time.Hour, Most: 1_000_000, Reserve: 20_000_000, Slippage: 100,
 			Price:    func(context.Context, int64) (int64, error) { return 460_900_000, w.chain.failing() },
@@ -151,9 +160,7 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 
 	change(&options)
 	api := rest.New(options)
-	if err := tool.Register(api, parts.MCP()...); err != nil {
-		t.Fatal(err)
-	}
+	tool.Register(api, parts.MCP()...)
 	w.api = api
 	server := httptest.NewServer(api)
 	t.Cleanup(func() { w.stop(); server.CloseClientConnections(); server.Close() })
@@ -166,7 +173,7 @@ func newRigWith(t *testing.T, change func(*rest.Options)) *rig {
 	return w
 }
 
-// run runs a feed until the function that it gives is called.
+// run runs a feed until stop is called.
 func run(events *feed.Feed) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -174,7 +181,7 @@ func run(events *feed.Feed) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// logger writes lines of JSON.
+// logger writes JSON lines.
 func logger(to io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(to, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
@@ -191,7 +198,7 @@ func (w *rig) user(name string, telegram int64, role, status string) (account.Us
 	return user, token
 }
 
-// file puts a file into the shared folder and into the record.
+// file adds a file to the shared folder and to the record.
 func (w *rig) file(p string, size int64) delivery.File {
 	w.t.Helper()
 	w.disk.put(p, size)
@@ -211,7 +218,7 @@ func (w *rig) exec(sql string, args ...any) {
 	}
 }
 
-// reply is what the API answered.
+// reply is a response of the API.
 type reply struct {
 	t      *testing.T
 	call   string
@@ -221,7 +228,7 @@ type reply struct {
 	body   map[string]any
 }
 
-// send makes a request. body is text, or is written as JSON; headers are pairs.
+// send makes a request. body is text, or is encoded as JSON; headers are pairs.
 func (w *rig) send(token, method, target string, body any, headers ...string) reply {
 	w.t.Helper()
 	var reader io.Reader
@@ -261,7 +268,7 @@ func (w *rig) do(r *http.Request) reply {
 	return w.by(http.DefaultClient, r)
 }
 
-// by makes a request by a client.
+// by makes a request with a client.
 func (w *rig) by(client *http.Client, r *http.Request) reply {
 	w.t.Helper()
 	response, err := client.Do(r)
@@ -290,7 +297,7 @@ func (w *rig) by(client *http.Client, r *http.Request) reply {
 	return a
 }
 
-// discreet checks that an answer shows nothing of the inside.
+// discreet checks that a response shows no internals.
 func (a reply) discreet() {
 	a.t.Helper()
 	if a.header.Get("X-Request-Id") == "" {
@@ -316,7 +323,7 @@ func (a reply) ok(status int) reply {
 	return a
 }
 
-// refused checks that the answer is a problem with this status, code and, when given, field.
+// refused checks that the response is a problem with this status, code and, if given, field.
 func (a reply) refused(status int, code fault.Code, field string) reply {
 	a.t.Helper()
 	if a.status != status || a.body["code"] != string(code) || a.body["status"] != float64(status) {
@@ -361,7 +368,7 @@ func (a reply) items() []map[string]any {
 	return items
 }
 
-// walk follows next_cursor to the end and gives the named field of each item.
+// walk follows next_cursor to the end and returns the named field of each item.
 func (w *rig) walk(token, target, field string) []string {
 	w.t.Helper()
 	var all []string
@@ -383,7 +390,7 @@ func (w *rig) walk(token, target, field string) []string {
 	}
 }
 
-// audited lists the rows of the audit log, the oldest first.
+// audited lists the rows of the audit log, oldest first.
 func (w *rig) audited() []string {
 	w.t.Helper()
 	entries, err := w.store.Accounts.AuditLog(w.t.Context(), 0, 1000)

@@ -9,18 +9,27 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/download"
 )
 
-// shelve puts files of a medium into the library: 1,000 bytes each.
+// shelve puts files of a medium into the library, from its last download: 1,000 bytes each.
 func (w *rig) shelve(book, medium string, paths ...string) {
 	w.t.Helper()
-	w.exec(`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES ($1, $2, 'available', '/d/x', 'm')
+	w.exec(`INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url)
+		SELECT $1, $2, coalesce(max(id), 1000 + $1::bigint), 'available', '/d/x', 'm' FROM download_jobs WHERE book_id = $1 AND media_type = $2
 		ON CONFLICT DO NOTHING`, book, medium)
-	w.exec(`INSERT INTO library_files (book_id, media_type, place, path, size)
-		SELECT $1, $2, turn, path, 1000 FROM unnest($3::text[]) WITH ORDINALITY AS given (path, turn)`, book, medium, paths)
+	w.exec(`INSERT INTO library_files (job_id, place, path, folded, size) SELECT job_id, turn, given.path, lower(given.path), 1000
+		FROM media_assets, unnest($3::text[]) WITH ORDINALITY AS given (path, turn) WHERE book_id = $1 AND media_type = $2`, book, medium, paths)
 }
 
-// sent lists the names of the files that an answer's deliveries send, and their ids.
+// brings gives a download its own files in the library.
+func (w *rig) brings(download string, paths ...string) {
+	w.t.Helper()
+	w.exec(`INSERT INTO library_files (job_id, place, path, folded, size)
+		SELECT $1, turn, path, lower(path), 1000 FROM unnest($2::text[]) WITH ORDINALITY AS given (path, turn)`, download, paths)
+}
+
+// sent lists the names of the files that a response's deliveries send, and the deliveries' ids.
 func sent(r reply) (names, ids []string) {
 	for _, one := range r.body["deliveries"].([]any) {
 		names = append(names, one.(map[string]any)["file_name"].(string))
@@ -54,7 +63,7 @@ func TestABookIsSentToTheChat(t *testing.T) {
 		t.Errorf("another key made the same: %v", other)
 	}
 
-	// A download is its owner's, the library is everybody's.
+	// A download belongs to its owner, the library to everybody.
 	send(w.bobToken, path, "k").refused(http.StatusNotFound, fault.DownloadNotFound, "")
 	_, theirs := sent(send(w.bobToken, "/v1/books/"+book+"/media/audio/send", "k").ok(http.StatusOK))
 	one := w.send(w.bobToken, "GET", "/v1/deliveries/"+theirs[0], nil).ok(http.StatusOK).body
@@ -62,7 +71,7 @@ func TestABookIsSentToTheChat(t *testing.T) {
 		t.Errorf("delivery %v", one)
 	}
 
-	// Files of the library show in no list of the shared folder, and go when the medium does.
+	// Library files are in no list of the shared folder, and disappear with the medium.
 	if found := w.send(w.adaToken, "GET", "/v1/files?q=mp3", nil).ok(http.StatusOK).items(); len(found) != 0 {
 		t.Errorf("the shared folder shows %v", found)
 	}
@@ -77,7 +86,7 @@ func TestABookIsSentToTheChat(t *testing.T) {
 	}
 }
 
-// TestIsSentWhenItIsThere wishes at the start that a download's files are sent.
+// TestIsSentWhenItIsThere requests up front that a download's files are sent.
 func TestIsSentWhenItIsThere(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -97,7 +106,7 @@ func TestIsSentWhenItIsThere(t *testing.T) {
 		}
 	}
 
-	// It may be wished later, too.
+	// It may be requested later, too.
 	id := w.send(w.adaToken, "POST", "/v1/downloads", ask(false)).ok(http.StatusCreated).body["id"].(string)
 	joined := w.send(w.adaToken, "POST", "/v1/downloads", ask(true)).ok(http.StatusOK).body
 	if joined["id"] != id || joined["send"] != true || joined["sent_at"] != nil || joined["files"] != 0.0 {
@@ -108,7 +117,7 @@ func TestIsSentWhenItIsThere(t *testing.T) {
 		t.Errorf("something was sent before it was there: %v", got)
 	}
 
-	// What cannot be sent is said once, and made up for.
+	// A file that cannot be sent is reported once, and can be sent by hand.
 	w.end(id, lifecycle.DownloadCompleted)
 	wished(id)
 	wished(id)
@@ -126,7 +135,7 @@ func TestIsSentWhenItIsThere(t *testing.T) {
 		return ids
 	}
 	first := send("by-hand")
-	wished(id) // the workflow, which was away meanwhile
+	wished(id) // the workflow, which was not running meanwhile
 	if got := show(id); got["sent_at"] == nil || got["attention"] != nil || got["files"] != 2.0 || deliveries() != 2 {
 		t.Errorf("sent: %v", got)
 	}
@@ -134,9 +143,10 @@ func TestIsSentWhenItIsThere(t *testing.T) {
 		t.Errorf("sent again after that: %v", again)
 	}
 
-	// A worker that was lost on the way makes each delivery once.
+	// A worker that crashes in between creates each delivery once.
 	second := w.send(w.adaToken, "POST", "/v1/downloads", ask(true)).ok(http.StatusCreated).body["id"].(string)
 	w.end(second, lifecycle.DownloadCompleted)
+	w.brings(second, "3.epub", "4.epub")
 	wished(second)
 	w.exec(`UPDATE download_jobs SET sent_at = NULL WHERE id = $1`, second)
 	w.exec(`DELETE FROM jobs WHERE id = (SELECT max(id) FROM jobs)`)
@@ -145,7 +155,7 @@ func TestIsSentWhenItIsThere(t *testing.T) {
 		t.Errorf("%d deliveries, %v", deliveries(), got)
 	}
 
-	// What a workflow that was terminated has left unsent, the reconciler sends.
+	// The reconciler sends what a terminated workflow left unsent.
 	w.downloads.Off = true // no watcher
 	prepare := func() {
 		t.Helper()
@@ -168,7 +178,7 @@ func TestIsSentWhenItIsThere(t *testing.T) {
 	}
 	w.downloads.Off = false
 
-	// Without a wish nothing is sent, and without a folder nothing can be wished.
+	// Without a request nothing is sent, and without a folder nothing can be requested.
 	third := w.send(w.adaToken, "POST", "/v1/downloads", ask(false)).ok(http.StatusCreated).body["id"].(string)
 	w.end(third, lifecycle.DownloadCompleted)
 	wished(third)
@@ -177,6 +187,66 @@ func TestIsSentWhenItIsThere(t *testing.T) {
 	}
 	w.downloads.Library = false
 	w.send(w.adaToken, "POST", "/v1/downloads", ask(true)).refused(http.StatusUnprocessableEntity, fault.Validation, "send")
+}
+
+// TestADownloadSendsItsOwnFiles has Bob download a tiny file for Ada's book before her: what Ada downloads is sent to
+// her and becomes the book's. What Bob downloads after that stays with his download, and is nobody else's.
+func TestADownloadSendsItsOwnFiles(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	book := w.book("War and Peace")
+	brings := func(token, file string) string {
+		t.Helper()
+		ask := map[string]any{"book_id": book, "media_type": "text", "source_url": magnet, "send": true}
+		id := w.send(token, "POST", "/v1/downloads", ask).ok(http.StatusCreated).body["id"].(string)
+		w.exec(`UPDATE download_jobs SET status = 'downloading', content_path = '/d/x' WHERE id = $1`, id)
+		number, _ := strconv.ParseInt(id, 10, 64)
+		job, err := w.store.Downloads.ByID(t.Context(), number)
+		if err == nil {
+			_, err = w.downloads.Complete(t.Context(), job, file, []download.LibraryFile{{Path: file, Size: 7}})
+		}
+		if err == nil {
+			err = w.downloads.SendWished(t.Context(), number)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	want := func(token, id string, inBook bool, of, file string) {
+		t.Helper()
+		if got := w.send(token, "GET", "/v1/downloads/"+id, nil).ok(http.StatusOK).body; got["in_book"] != inBook || got["files"] != 1.0 || got["sent_at"] == nil {
+			t.Errorf("download %s: %v", id, got)
+		}
+		if names, _ := sent(w.send(token, "POST", "/v1/downloads/"+id+"/send", nil).ok(http.StatusOK)); fmt.Sprint(names) != "["+file+"]" {
+			t.Errorf("download %s sends %v, want %s", id, names, file)
+		}
+		media := w.send(token, "GET", "/v1/books/"+book, nil).ok(http.StatusOK).body["media"].([]any)
+		if got := media[0].(map[string]any); got["path"] != of || got["files"] != 1.0 {
+			t.Errorf("the book has %v, want %s", got, of)
+		}
+	}
+
+	early := brings(w.bobToken, "evil.txt")
+	want(w.bobToken, early, true, "evil.txt", "evil.txt")
+	real := brings(w.adaToken, "war.epub")
+	want(w.adaToken, real, true, "war.epub", "war.epub")
+	want(w.bobToken, early, false, "war.epub", "evil.txt")
+	late := brings(w.bobToken, "late.txt")
+	want(w.bobToken, late, false, "war.epub", "late.txt")
+	want(w.adaToken, real, true, "war.epub", "war.epub")
+
+	var wished []any
+	for _, one := range w.send(w.adaToken, "GET", "/v1/deliveries", nil).ok(http.StatusOK).items() {
+		wished = append(wished, one["file_name"])
+	}
+	if fmt.Sprint(wished) != "[war.epub war.epub war.epub]" { // the requested one, and two by hand
+		t.Errorf("Ada is sent %v", wished)
+	}
+	for _, one := range w.send(w.bobToken, "GET", "/v1/deliveries", nil).ok(http.StatusOK).items() {
+		file := map[string]any{"file_id": one["file_id"]}
+		w.send(w.adaToken, "POST", "/v1/deliveries", file, "Idempotency-Key", fmt.Sprint("bobs", one["id"])).refused(http.StatusNotFound, fault.FileNotFound, "file_id")
+	}
 }
 
 func TestWhatIsNotSentToTheChat(t *testing.T) {

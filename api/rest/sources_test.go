@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestSourcesOfADownload gives several sources: each torrent once, in order, without those that have failed before. No
-// answer shows the links of the further ones.
+// TestSourcesOfADownload passes several sources: each torrent is used once, in order, without those that have failed
+// before. No response shows the links of the later ones.
 func TestSourcesOfADownload(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -71,14 +71,14 @@ func TestSourcesOfADownload(t *testing.T) {
 		t.Errorf("%v", items)
 	}
 
-	// What has failed for the book is tried only where it is the first source.
+	// A source that has failed for the book is only tried if it comes first. A claimed infohash is ignored.
 	_, err = w.store.Downloads.Switch(t.Context(), lifecycle.DownloadSwitch{JobID: number, From: 2, Outcome: fault.EnqueueFailed})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.end(id, lifecycle.DownloadFailed)
-	again := ask("text", source(link(2)), source("https://example.org/4?apikey=planted"), source(link(5), "title", "Five")).ok(http.StatusCreated)
-	if got, want := shown(again.body), "1 magnet: 1  1 <nil>, 2   <nil>, 3 Five 5 <nil>"; got != want {
+	again := ask("text", source("https://example.org/2?apikey=planted"), source(link(2)), source(link(5), "title", "Five")).ok(http.StatusCreated)
+	if got, want := shown(again.body), "1 magnet: 1  1 <nil>, 2  2 <nil>, 3 Five 5 <nil>"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if alone := ask("audio", source(link(1))).ok(http.StatusCreated).body; shown(alone) != "1 magnet:" {
@@ -86,7 +86,7 @@ func TestSourcesOfADownload(t *testing.T) {
 	}
 }
 
-// TestADownloadAgain asks once more for all sources of a download, those that have failed last, and once by each key.
+// TestADownloadAgain repeats a download with all its sources, failed ones last, and once per key.
 func TestADownloadAgain(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -129,7 +129,7 @@ func TestADownloadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.end(second["id"].(string), lifecycle.DownloadFailed) // for the third one
+	w.end(second["id"].(string), lifecycle.DownloadFailed) // with the third one
 	third := again(second, "failed", http.StatusCreated)
 	wants(third, "4123", "Books", link(4))
 
@@ -145,7 +145,7 @@ func TestADownloadAgain(t *testing.T) {
 	}
 }
 
-// TestSourcesThatAreWrong refuses them with the field at fault.
+// TestSourcesThatAreWrong are refused with the invalid field.
 func TestSourcesThatAreWrong(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -176,4 +176,27 @@ func TestSourcesThatAreWrong(t *testing.T) {
 	ask("https://example.org/0", ten...).ok(http.StatusCreated)
 
 	w.send(w.adaToken, "GET", "/v1/releases?q=a&media_type=text&book_id=x", nil).refused(unprocessable, fault.Validation, "book_id")
+}
+
+// TestPastedLinks are accepted as people paste them, and passed on escaped.
+func TestPastedLinks(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	for pasted, want := range map[string]string{
+		"  " + magnet + "&dn=A Treatise, 100%\n":  magnet + "&dn=A%20Treatise,%20100%25",
+		magnet + "&dn=A\u00a0B":                   magnet + "&dn=A%20B",
+		"https://x.example/A [2020] 50%.torrent":  "https://x.example/A%20[2020]%2050%25.torrent",
+		"https://x.example/A%20B.torrent?k=a%2Fb": "https://x.example/A%20B.torrent?k=a%2Fb",
+		magnet + "&dn=a\nb":                       "",
+		"A Treatise on Wheels":                    "",
+	} {
+		asked := map[string]any{"book_id": w.book("Wheels"), "media_type": "text", "source_url": pasted}
+		answer := w.send(w.adaToken, "POST", "/v1/downloads", asked)
+		switch {
+		case want == "" && (answer.status != http.StatusUnprocessableEntity || !strings.Contains(answer.raw, "source_url")):
+			t.Errorf("%q: %s", pasted, answer.raw)
+		case want != "" && answer.ok(http.StatusCreated).body["source_url"] != want:
+			t.Errorf("%q: %v, want %q", pasted, answer.body["source_url"], want)
+		}
+	}
 }

@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestHowToPay asks for the terms, for nobody and for somebody.
+// TestHowToPay requests the terms, with and without a recipient.
 func TestHowToPay(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -58,7 +58,8 @@ func TestHowToPay(t *testing.T) {
 	}
 }
 
-// TestHowToPayWithoutAPrice asks while Fragment does not answer: the comment names no number of Stars then.
+// TestHowToPayWithoutAPrice requests the terms while Fragment does not answer: then the comment names no number of
+// Stars.
 func TestHowToPayWithoutAPrice(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -72,7 +73,7 @@ func TestHowToPayWithoutAPrice(t *testing.T) {
 	}
 }
 
-// receipt opens a receipt as anybody.
+// receipt opens a receipt without authentication.
 func (w *rig) receipt(hash string) (body map[string]any, steps []string) {
 	w.t.Helper()
 	t := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
@@ -105,18 +106,20 @@ func TestReceipts(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	b := w.bank()
-	signed, _ := b.signed()
+	pending, processing := b.deposit(), b.processing()
+	failed, waiting := b.failed("Username not found", lifecycle.NonRetryable), b.failed("Authorization failed: Session expired", lifecycle.Retryable)
+	signed, _ := b.signed() // the last one: nothing else begins meanwhile
 
 	for _, c := range []struct {
 		hash, state, reason string
 		final               bool
 		steps               string
 	}{
-		{b.deposit(), "received", "", false, "deposit# price later signed later chain later bought later"},
-		{b.processing(), "received", "", false, "deposit# price signed later chain later bought later"},
+		{pending, "received", "", false, "deposit# price later signed later chain later bought later"},
+		{processing, "received", "", false, "deposit# price signed later chain later bought later"},
 		{signed, "paying", "", false, "deposit# price signed# chain later bought later"},
-		{b.failed("Username not found", lifecycle.NonRetryable), "failed", "Username not found", true, "deposit# price failed"},
-		{b.failed("Authorization failed: Session expired", lifecycle.Retryable), "waiting", "", false, "deposit# price failed"},
+		{failed, "failed", "Username not found", true, "deposit# price failed"},
+		{waiting, "waiting", "", false, "deposit# price failed"},
 	} {
 		got, steps := w.receipt(c.hash)
 		if got["state"] != c.state || got["final"] != c.final || strings.Join(steps, " ") != c.steps {
@@ -128,7 +131,7 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// TestReceiptsOfPayments are those with money on the way: a wallet has one such payment at a time.
+// TestReceiptsOfPayments have money in transit: a wallet has one such payment at a time.
 func TestReceiptsOfPayments(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -156,7 +159,44 @@ func TestReceiptsOfPayments(t *testing.T) {
 	}
 }
 
-// TestReceiptsAreNotGuessed sends keys of nothing, and too many of them.
+// TestReceiptsOfOthers lists transfers for a username: in full for that user, and for others without the key and
+// internal details.
+func TestReceiptsOfOthers(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	if err := w.store.Accounts.SaveUsername(t.Context(), w.ada.ID, "Durov"); err != nil {
+		t.Fatal(err)
+	}
+
+	b := w.bank()
+	b.processed()
+	b.failed("Username not found", lifecycle.NonRetryable)
+	inReview, _ := b.paid()
+	b.must(w.store.Transactions.Review(t.Context(), inReview, 1, "not_confirmed"))
+	seen := func(token, username string) (seen []string) {
+		for _, r := range w.send(token, "GET", "/v1/receipts?username="+username, nil).ok(http.StatusOK).items() {
+			seen = append(seen, fmt.Sprint(r["state"], " ", r["reason"], " ", r["key"] != nil))
+		}
+		return seen
+	}
+
+	for token, want := range map[string][]string{
+		w.adaToken: {"review <nil> true", "failed Username not found true", "bought <nil> true"},
+		w.bobToken: {"received <nil> false", "failed Username not found false", "bought <nil> false"},
+	} {
+		if got := seen(token, "@Durov"); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := seen(w.bobToken, "durov_2"); len(got) != 0 {
+		t.Errorf("of somebody else: %q", got)
+	}
+	for _, none := range []string{"@", "_", "%E2%80%8B", "t.me/"} {
+		w.send(w.bobToken, "GET", "/v1/receipts?username="+none, nil).refused(http.StatusUnprocessableEntity, fault.Validation, "username")
+	}
+}
+
+// TestReceiptsAreNotGuessed sends unknown keys, and too many of them.
 func TestReceiptsAreNotGuessed(t *testing.T) {
 	t.Parallel()
 	w := newRigWith(t, func(o *rest.Options) { o.Open = allowance.NewAddresses(allowance.LimitReceipts, 2) })
@@ -174,7 +214,7 @@ func TestReceiptsAreNotGuessed(t *testing.T) {
 	t.Error("nobody limits who asks for receipts")
 }
 
-// TestOwnReceipts lists what was bought for a user, and nothing of others.
+// TestOwnReceipts lists what was bought for a user, and nothing for others.
 func TestOwnReceipts(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -199,6 +239,17 @@ func TestOwnReceipts(t *testing.T) {
 		t.Errorf("Bob sees %v", got)
 	}
 
+	for _, hash := range []string{first[:8], first[:63], first} {
+		if got := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body; got["hash"] != first {
+			t.Errorf("%s is %v", hash, got["hash"])
+		}
+	}
+	w.send(w.bobToken, "GET", "/v1/transactions/"+first[:8], nil).refused(http.StatusForbidden, fault.InsufficientAccess, "")
+	if audited := fmt.Sprint(w.audited()); !strings.Contains(audited, "transaction/"+first[:8]+" refused") {
+		t.Errorf("the audit log has %s", audited)
+	}
+	w.send(w.adminToken, "GET", "/v1/transactions/"+first[:7], nil).refused(http.StatusNotFound, fault.TransactionNotFound, "")
+
 	w.send(w.adaToken, "GET", "/v1/transactions/"+first, nil).refused(http.StatusForbidden, fault.InsufficientAccess, "")
 	attention := w.send(w.adminToken, "GET", "/v1/transactions?attention=true", nil).ok(http.StatusOK).items()
 	if len(attention) != 0 {
@@ -212,7 +263,7 @@ func TestOwnReceipts(t *testing.T) {
 	}
 }
 
-// TestSolvency compares both sides, asks the chain once for many, and goes on without it.
+// TestSolvency compares both sides, queries the chain once for many requests, and works without it.
 func TestSolvency(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -253,7 +304,7 @@ func TestSolvency(t *testing.T) {
 	}
 }
 
-// TestSolvencyDiffers shows a difference to the nano, and a chain that does not answer.
+// TestSolvencyDiffers shows a difference to the nanoTON, and a chain that does not answer.
 func TestSolvencyDiffers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -38,14 +38,14 @@ func (l *logs) String() string {
 	return l.text.String()
 }
 
-// temporalStub is a Temporal that takes every start and knows no workflow.
+// temporalStub is a Temporal that accepts every start and knows no workflow.
 type temporalStub struct {
 	client.Client
 	mu      sync.Mutex
 	started []string
-	woken   []string // workflows that were signalled, and started where they did not run
+	woken   []string // workflows that were signaled, and started if they were not running
 	down    bool
-	looks   atomic.Int64 // at its health
+	looks   atomic.Int64 // health checks
 }
 
 func (s *temporalStub) isDown() bool {
@@ -89,6 +89,13 @@ func (s *temporalStub) SignalWorkflow(context.Context, string, string, string, a
 		return errors.New("secret: no route")
 	}
 	return serviceerror.NewNotFound("no such workflow")
+}
+
+func (s *temporalStub) UpdateWorkflow(context.Context, client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	if s.isDown() {
+		return nil, errors.New("secret: no route")
+	}
+	return nil, serviceerror.NewNotFound("no such workflow")
 }
 
 func (s *temporalStub) CheckHealth(context.Context, *client.CheckHealthRequest) (*client.CheckHealthResponse, error) {

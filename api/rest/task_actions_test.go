@@ -144,7 +144,7 @@ func TestRefusalsOfActions(t *testing.T) {
 	}
 }
 
-// TestRepeatedRequestsGiveTheFirstAnswer repeats each changing request with its key after the world has moved on.
+// TestRepeatedRequestsGiveTheFirstAnswer repeats each changing request with its key after the state has moved on.
 func TestRepeatedRequestsGiveTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -161,7 +161,7 @@ func TestRepeatedRequestsGiveTheFirstAnswer(t *testing.T) {
 		{"POST", text("/v1/tasks/%v/claim", mine), `{"comment":"one"}`, `{"comment":"two"}`},
 		{"POST", text("/v1/tasks/%v/status", mine), `{"to":"BLOCKED","comment":"one"}`, `{"to":"DONE","comment":"one"}`},
 		{"POST", text("/v1/tasks/%v/comments", mine), `{"comment":"one"}`, `{"comment":"two"}`},
-		{"POST", text("/v1/tasks/%v/claim", taken), `{"comment":"one"}`, `{"comment":"two"}`}, // refused, and so again
+		{"POST", text("/v1/tasks/%v/claim", taken), `{"comment":"one"}`, `{"comment":"two"}`}, // refused, and refused again
 		{"POST", text("/v1/tasks/%v/takeover", mine), `{"comment":"one"}`, `{"comment":"two"}`},
 	}
 
@@ -206,7 +206,7 @@ func TestRepeatedRequestsGiveTheFirstAnswer(t *testing.T) {
 		t.Errorf("repeats made %d tasks", after-before)
 	}
 
-	// Each person's keys are their own.
+	// Keys are per person.
 	w.send(w.bobToken, "POST", "/v1/workspaces", `{"name":"Bob's"}`, "Idempotency-Key", "key-0").ok(http.StatusCreated)
 }
 

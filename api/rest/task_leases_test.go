@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestLeasesOverHTTP claims with a lease, renews it, and acts with the token of the claim until the claim has ended.
+// TestLeasesOverHTTP claims with a lease, renews it, and acts with the claim's token until the claim has ended.
 func TestLeasesOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -44,7 +44,7 @@ func TestLeasesOverHTTP(t *testing.T) {
 	if again["fencing_token"] == token || again["lease_expires_at"] != nil {
 		t.Errorf("claimed again %v", again)
 	}
-	w.send(w.bobToken, "POST", path+"heartbeat", map[string]any{}).refused(conflict, "LEASE_LOST", "") // without a lease
+	w.send(w.bobToken, "POST", path+"heartbeat", map[string]any{}).refused(conflict, "NO_LEASE", "") // without a lease
 	w.send(w.bobToken, "POST", path+"status", status("DONE", token)).refused(conflict, "LEASE_LOST", "")
 	w.send(w.bobToken, "POST", path+"status", status("DONE", again["fencing_token"])).ok(http.StatusOK)
 }

@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// claimNext asks for the next task; more are further fields.
+// claimNext requests the next task; more has further fields.
 func (w *rig) claimNext(token string, more map[string]any, headers ...string) reply {
 	w.t.Helper()
 	body := map[string]any{"comment": "mine"}
@@ -21,7 +21,7 @@ func (w *rig) claimNext(token string, more map[string]any, headers ...string) re
 	return w.send(token, "POST", "/v1/tasks/claim", body, headers...)
 }
 
-// nextID is the id of the task in an answer; nil: there is none.
+// nextID is the id of the task in a response; nil if there is none.
 func (a reply) nextID() any {
 	a.t.Helper()
 	task, there := a.ok(http.StatusOK).body["task"]
@@ -71,7 +71,7 @@ func TestClaimNext(t *testing.T) {
 	w.claimNext(w.adaToken, nil, "Idempotency-Key", "used").refused(unprocessable, fault.Validation, "Idempotency-Key")
 }
 
-// TestClaimNextRefuses asks for what is not possible.
+// TestClaimNextRefuses impossible requests.
 func TestClaimNextRefuses(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -104,7 +104,7 @@ func TestClaimNextRefuses(t *testing.T) {
 	w.claimNext(w.adaToken, nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
 }
 
-// TestClaimNextWaits lets callers wait: they are woken by events, limited in number, and answered when the process
+// TestClaimNextWaits makes callers wait: they are woken by events, limited in number, and answered when the process
 // stops.
 func TestClaimNextWaits(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TestActionsSayWhyNot compares each action of the list with what the request itself gets.
+// TestActionsSayWhyNot compares each listed action with the result of the request itself.
 func TestActionsSayWhyNot(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -55,13 +55,13 @@ func TestActionsSayWhyNot(t *testing.T) {
 	}
 }
 
-// options asks for the actions on a task.
+// options requests the possible actions on a task.
 func (w *rig) options(token string, id any) []map[string]any {
 	w.t.Helper()
 	return w.send(token, "GET", fmt.Sprintf("/v1/tasks/%v/actions", id), nil).ok(http.StatusOK).items()
 }
 
-// wantRefused asks for an action that the list refuses, and wants the same code.
+// wantRefused requests an action that the list refuses, and expects the same code.
 func (w *rig) wantRefused(token string, id any, option map[string]any) {
 	w.t.Helper()
 	action := fmt.Sprint(option["action"])

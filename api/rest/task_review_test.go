@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// heldTask is a task of a workspace that asks for reviews, which Bob works on. Ada has created both.
+// heldTask is a task that Bob works on, in a workspace that requires reviews. Ada has created both.
 func (w *rig) heldTask() any {
 	w.t.Helper()
 	space := w.workspace()
@@ -27,7 +27,7 @@ func (w *rig) heldTask() any {
 	return id
 }
 
-// TestAReview submits, approves and finishes a task over HTTP.
+// TestAReview submits, approves and completes a task over HTTP.
 func TestAReview(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -55,7 +55,7 @@ func TestAReview(t *testing.T) {
 		t.Errorf("the same key: %v, then %v", approved, again)
 	}
 
-	w.act(w.bobToken, id, "status DONE", "c").refused(http.StatusConflict, fault.ReviewRequired, "") // it was no second approval
+	w.act(w.bobToken, id, "status DONE", "c").refused(http.StatusConflict, fault.ReviewRequired, "") // not a second approval
 	w.act(w.adaToken, id, "approve", "good").ok(http.StatusOK)
 	w.act(w.bobToken, id, "status DONE", "c").ok(http.StatusOK)
 
@@ -68,7 +68,7 @@ func TestAReview(t *testing.T) {
 	}
 }
 
-// TestReviewWithOneKeyAtOnce sends the same submission many times at once: it is submitted once.
+// TestReviewWithOneKeyAtOnce sends the same submission many times concurrently: it is submitted once.
 func TestReviewWithOneKeyAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -85,7 +85,7 @@ func TestReviewWithOneKeyAtOnce(t *testing.T) {
 	}
 }
 
-// TestResults sends JSON of all kinds. What is taken comes back as it was, and nothing is an internal error.
+// TestResults sends JSON of all kinds. What is accepted comes back unchanged, and nothing is an internal error.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -112,13 +112,13 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// sendResult submits a JSON text as it is.
+// sendResult submits raw JSON.
 func (w *rig) sendResult(task any, result string) reply {
 	w.t.Helper()
 	return w.send(w.bobToken, "POST", fmt.Sprintf("/v1/tasks/%v/submit", task), `{"comment":"c","result":`+result+`}`)
 }
 
-// newestResult reads the newest result as text, without the spaces between its parts.
+// newestResult reads the newest result as text, without insignificant spaces.
 func (w *rig) newestResult(task any) string {
 	w.t.Helper()
 	request, err := http.NewRequestWithContext(w.t.Context(), "GET", fmt.Sprintf("%s/v1/tasks/%v/submissions?limit=1", w.url, task), nil)
@@ -146,8 +146,8 @@ func (w *rig) newestResult(task any) string {
 	return compact(w.t, string(page.Items[0].Result))
 }
 
-// TestSubmissionsAreListed pages through the results, of which the newest 20 are kept, and shows a private task's to
-// nobody else.
+// TestSubmissionsAreListed pages through the results, of which the newest 20 are kept; those of a private task are
+// hidden from others.
 func TestSubmissionsAreListed(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -198,7 +198,7 @@ func TestEdit(t *testing.T) {
 		t.Errorf("kept: %v", shown)
 	}
 
-	edit(w.adaToken, map[string]any{"priority": "high"}).ok(http.StatusOK) // as it is already
+	edit(w.adaToken, map[string]any{"priority": "high"}).ok(http.StatusOK) // unchanged
 	edit(w.adaToken, map[string]any{"priority": "low"}).ok(http.StatusOK)
 	events := w.send(w.adaToken, "GET", at+"/events", nil).ok(http.StatusOK).items()
 	if len(events) != 3 || events[1]["comment"] != "title, description, priority, labels: urgent" || events[2]["comment"] != "priority" ||
@@ -207,7 +207,7 @@ func TestEdit(t *testing.T) {
 	}
 
 	for field, body := range map[string]map[string]any{
-		"body": {}, "title": {"title": "    x "}, "priority": {"priority": "huge"}, "description": {"description": "a\x00"},
+		"body": {}, "title": {"title": "     "}, "priority": {"priority": "huge"}, "description": {"description": "a\x00"},
 		"blocked_by": {"blocked_by": []string{"1"}, "title": "Write it"}, "labels": {"labels": make([]string, 21)},
 	} {
 		edit(w.adaToken, body).refused(http.StatusUnprocessableEntity, fault.Validation, field)
@@ -218,7 +218,7 @@ func TestEdit(t *testing.T) {
 	edit(w.adaToken, map[string]any{"title": "Too late"}).refused(http.StatusConflict, fault.InvalidTransition, "")
 }
 
-// compact writes JSON without the spaces between its parts.
+// compact removes insignificant spaces from JSON.
 func compact(t *testing.T, text string) string {
 	t.Helper()
 	var b strings.Builder

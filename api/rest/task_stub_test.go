@@ -16,7 +16,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// taskStub is a Temporal whose workflows of tasks decide at once, one request at a time.
+// taskStub is a Temporal whose task workflows decide at once, one request at a time.
 type taskStub struct {
 	*temporalStub
 	store *store.Store

@@ -10,7 +10,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// task makes a task of a workspace; more are further fields.
+// task creates a task in a workspace; more has further fields.
 func (w *rig) task(token, workspace string, more map[string]any) map[string]any {
 	w.t.Helper()
 	body := map[string]any{"workspace_id": workspace, "title": "Write it down"}
@@ -20,7 +20,7 @@ func (w *rig) task(token, workspace string, more map[string]any) map[string]any 
 	return w.send(token, "POST", "/v1/tasks", body).ok(http.StatusCreated).body
 }
 
-// act does something to a task.
+// act performs an action on a task.
 func (w *rig) act(token string, task any, action, comment string, headers ...string) reply {
 	w.t.Helper()
 	return w.actAt(token, task, action, comment, "", headers...)
@@ -37,7 +37,7 @@ func (w *rig) actAt(token string, task any, action, comment, query string, heade
 	switch action {
 	case "submit":
 		body["result"] = 1
-	case "approve", "reject": // what the task shows, or a number where it shows none
+	case "approve", "reject": // what the task shows, or a number if it shows none
 		body["submission"] = 1
 		if shown := w.send(token, "GET", fmt.Sprintf("/v1/tasks/%v", task), nil).body["submission"]; shown != nil {
 			body["submission"] = shown
@@ -102,7 +102,7 @@ func TestABatch(t *testing.T) {
 		)
 	}
 
-	// A task may name one that comes after it.
+	// A task may refer to a later one.
 	items := batch(fmt.Sprintf(
 		`{"ref":"b","title":"second","blocked_by":["a","%v","a"]},{"ref":"a","title":"first"},{"title":"nameless"}`, old,
 	)).

@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// token makes a token of a user's, past the API.
+// token creates a user's token directly in the record.
 func (w *rig) token(user account.User, scopes ...account.Scope) (secret, id string) {
 	w.t.Helper()
 	secret = account.NewToken()
@@ -82,7 +82,7 @@ func TestATokenGrantsNoMoreThanItsMaker(t *testing.T) {
 		}
 	}
 
-	// her role has none
+	// her role does not have it
 	refused(w.send(w.adaToken, "POST", "/v1/tokens", `{"name":"x","scopes":["read","money"]}`), "[money]")
 	read, _ := w.token(w.admin, account.ScopeRead, account.ScopeTokens)
 	_, tasks := w.token(w.admin, lifecycle.TaskScope)
@@ -93,7 +93,7 @@ func TestATokenGrantsNoMoreThanItsMaker(t *testing.T) {
 		read, "POST", "/v1/tokens", `{"name":"x","scopes":["nonsense"]}`,
 	).refused(http.StatusUnprocessableEntity, fault.Validation, "scopes[0]")
 
-	for _, odd := range []string{"[[],[]]", `[{},{}]`, `[["read"],["read"]]`} { // of no type that can be compared
+	for _, odd := range []string{"[[],[]]", `[{},{}]`, `[["read"],["read"]]`} { // of an incomparable type
 		w.send(read, "POST", "/v1/tokens", `{"name":"x","scopes":`+odd+`}`).refused(
 			http.StatusUnprocessableEntity, fault.Validation, "scopes[0]",
 		)
@@ -135,22 +135,22 @@ func TestATokenGrantsNoMoreThanItsMaker(t *testing.T) {
 	)
 
 	users, _ := w.token(w.admin, account.ScopeUsers)
-	refused(w.send(users, "POST", "/v1/users", `{"name":"x"}`), "[read files deliveries tasks downloads webhooks tokens]")
+	refused(w.send(users, "POST", "/v1/users", `{"name":"x"}`), "[read library files deliveries tasks downloads webhooks tokens]")
 	refused(
 		w.send(users, "POST", "/v1/users", `{"name":"x","role":"ADMIN","scopes":["users"]}`),
-		"[read files deliveries tasks downloads webhooks tokens money operate]",
+		"[read library files deliveries tasks downloads webhooks tokens money operate]",
 	)
 	refused(
 		w.send(users, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), `{"role":"ADMIN"}`),
-		"[read files deliveries tasks downloads webhooks tokens money operate]",
+		"[read library files deliveries tasks downloads webhooks tokens money operate]",
 	)
 	refused(
 		w.send(users, "PATCH", "/v1/users/5", `{"status":"ACTIVE"}`),
-		"[read files deliveries tasks downloads webhooks tokens money operate]",
+		"[read library files deliveries tasks downloads webhooks tokens money operate]",
 	)
 	refused(
 		w.send(users, "POST", fmt.Sprintf("/v1/users/%d/token", w.ada.ID), nil),
-		"[read files deliveries tasks downloads webhooks tokens]",
+		"[read library files deliveries tasks downloads webhooks tokens]",
 	)
 	w.send(users, "PATCH", fmt.Sprintf("/v1/users/%d", w.ada.ID), `{"status":"BLOCKED"}`).ok(http.StatusOK)
 	if _, given := w.send(users, "POST", "/v1/users", `{"name":"x","scopes":[]}`).ok(http.StatusCreated).body["token"]; given {
@@ -191,7 +191,7 @@ func TestAdministratorsLookAfterOthersTokens(t *testing.T) {
 	}
 }
 
-// TestASignInLink makes a link with a token of few scopes: the session has no more, and ends with the token.
+// TestASignInLink creates a link with a token of few scopes: the session has no more, and ends with the token.
 func TestASignInLink(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

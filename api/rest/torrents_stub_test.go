@@ -5,19 +5,22 @@ import (
 	"errors"
 	"sync"
 
+	"go.temporal.io/sdk/client"
+
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store"
-	"stagecoach/internal/store/download"
+	"stagecoach/internal/temporalio"
 )
 
-// torrentsStub is a Temporal whose workflows of downloads remove a torrent at once, or as they are told.
+// torrentsStub is a Temporal whose download workflows remove a torrent at once, or as configured.
 type torrentsStub struct {
 	*temporalStub
 	store *store.Store
 
 	state sync.Mutex
-	slow  bool       // nothing comes of a cancel
+	slow  bool       // a cancel has no effect yet
 	fails fault.Code // why no torrent can be removed now
 }
 
@@ -27,30 +30,63 @@ func (s *torrentsStub) set(slow bool, fails fault.Code) {
 	s.slow, s.fails = slow, fails
 }
 
-func (s *torrentsStub) SignalWorkflow(ctx context.Context, _, _, signal string, job any) error {
-	if s.isDown() {
+func (s *torrentsStub) SignalWorkflow(_ context.Context, _, _, signal string, _ any) error {
+	switch {
+	case s.isDown():
 		return errors.New("secret: no route")
+	case signal != lifecycle.DownloadObservedSignal && signal != lifecycle.CancelSignal:
+		return errors.New("an unknown signal")
+	}
+	return nil
+}
+
+func (s *torrentsStub) UpdateWorkflow(
+	ctx context.Context, o client.UpdateWorkflowOptions,
+) (client.WorkflowUpdateHandle, error) {
+	if s.isDown() {
+		return nil, errors.New("secret: no route")
 	}
 
 	s.state.Lock()
 	defer s.state.Unlock()
-
-	switch {
-	case signal == lifecycle.DownloadObservedSignal:
-		return nil
-	case signal != lifecycle.CancelSignal:
-		return errors.New("an unknown signal")
-	case s.slow:
-		return nil
-	case s.fails != "":
-		return s.store.Downloads.NoteCancelError(ctx, job.(int64), string(s.fails))
-	}
-
-	_, err := s.store.Downloads.Change(ctx, job.(int64), func(walk *download.DownloadWalk) error {
-		return walk.Take(download.DownloadStep{
-			Action: lifecycle.DownloadActionCancel, Actor: walk.Row.CancelRequestedBy, Comment: string(fault.CancelledByUser),
-		})
+	in := o.Args[0].(lifecycle.DownloadInput)
+	jobs := &downloads.Service{Store: s.store}
+	job, err := jobs.Request(ctx, lifecycle.DownloadAsked{
+		Action: lifecycle.DownloadAction(o.UpdateName), In: in, RequestID: o.UpdateID,
 	})
+	switch {
+	case err != nil:
+		return asked{err: temporalio.Refusal(fault.As(err))}, nil
+	case o.UpdateName == string(lifecycle.DownloadActionRetryImport):
+	case s.slow:
+		return asked{slow: true}, nil
+	case s.fails != "":
+		job.CancelError = string(s.fails)
+		err = s.store.Downloads.NoteCancelError(ctx, in.JobID, job.CancelError)
+	default:
+		job, err = jobs.Move(ctx, lifecycle.DownloadMove{
+			JobID: in.JobID, Action: lifecycle.DownloadActionCancel, Reason: fault.CancelledByUser,
+		})
+	}
+	return asked{err: err, now: lifecycle.DownloadRecord{
+		Status: job.State, CancelRequested: job.CancelRequestedAt != nil, CancelError: fault.Code(job.CancelError),
+		Attention: fault.Code(job.Attention), ChangedAt: job.UpdatedAt,
+	}}, nil
+}
 
-	return err
+// asked is the outcome of an update of a download.
+type asked struct {
+	client.WorkflowUpdateHandle
+	now  lifecycle.DownloadRecord
+	err  error
+	slow bool
+}
+
+func (a asked) Get(ctx context.Context, answer any) error {
+	if a.slow {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	*answer.(*lifecycle.DownloadRecord) = a.now
+	return a.err
 }

@@ -19,7 +19,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// transactionsStub is a Temporal whose workflows of transactions decide at once.
+// transactionsStub is a Temporal whose transaction workflows decide at once.
 type transactionsStub struct {
 	*temporalStub
 	store *store.Store
@@ -74,7 +74,7 @@ type moved struct {
 
 func (m moved) Get(context.Context, any) error { return m.err }
 
-// chainStub says what the wallet has.
+// chainStub reports what the wallet holds.
 type chainStub struct {
 	mu       sync.Mutex
 	lt, nano int64
@@ -122,7 +122,6 @@ func hashOf(of ...any) string {
 type bank struct {
 	*rig
 	last transaction.ChainTransaction
-	turn transaction.Turn // the last one that was claimed
 }
 
 func (w *rig) bank() *bank {
@@ -145,11 +144,11 @@ func (b *bank) happens(t transaction.ChainTransaction) transaction.ChainTransact
 	return t
 }
 
-// deposit makes a pending transaction of 2 TON and gives its hash.
+// deposit creates a pending transaction of 2 TON and returns its hash.
 func (b *bank) deposit() string {
 	b.t.Helper()
 	return b.happens(transaction.ChainTransaction{
-		In: transaction.InMessage{Source: customer, Nano: 2 * coin}, Deposit: true, Comment: "durov 50",
+		In: transaction.InMessage{Source: customer, Nano: 2 * coin}, Deposit: true, Comment: "durov 50", Username: "durov", Stars: 50,
 	}).Hash
 }
 
@@ -160,56 +159,52 @@ func (b *bank) must(_ any, err error) {
 	}
 }
 
-// processing makes a transaction that is priced and in processing.
-func (b *bank) processing() string {
+// begun creates a transaction in processing, and returns the claim of the attempt to buy it.
+func (b *bank) begun() (claim transaction.Claim, request int64) {
 	b.t.Helper()
 	hash := b.deposit()
-	b.must(b.store.Transactions.Lock(b.t.Context(), hash))
-	b.must(b.store.Transactions.SaveQuote(
-		b.t.Context(), transaction.Quote{Hash: hash, Attempt: 1, Username: "durov", Stars: 50, PriceNano: coin, Recipient: "r"},
-	))
-	return hash
+	at, request, err := b.store.Transactions.Begin(b.t.Context(), transaction.Beginning{
+		Claim: transaction.Claim{Hash: hash}, By: "attempt of " + hash,
+		Quote: transaction.Quote{Username: "durov", Stars: 50, PriceNano: coin, Recipient: "r"},
+	})
+	b.must(at, err)
+	return transaction.Claim{Hash: hash, Attempt: at.Attempt, TakenBy: "attempt of " + hash}, request
 }
 
-// failed makes a transaction that has failed so.
+// processing creates a transaction that is priced and in processing. It leaves room for another one's request.
+func (b *bank) processing() string {
+	b.t.Helper()
+	claim, _ := b.begun()
+	b.exec(`UPDATE ton_wallets SET request_of = NULL, requested_at = NULL`)
+	return claim.Hash
+}
+
+// failed creates a failed transaction.
 func (b *bank) failed(message string, class lifecycle.ErrorClass) string {
 	b.t.Helper()
-	hash := b.processing()
-	b.must(b.store.Transactions.Fail(b.t.Context(), transaction.Failure{Hash: hash, Attempt: 1, Message: message, Class: class}))
-	return hash
+	claim, _ := b.begun()
+	b.must(b.store.Transactions.Fail(b.t.Context(), transaction.Failure{Claim: claim, Message: message, Class: class}))
+	return claim.Hash
 }
 
-// claim claims the wallet's turn, after whoever has it has left it.
-func (b *bank) claim(hash string) transaction.Turn {
-	b.t.Helper()
-	err := b.store.Transactions.LeaveTurn(b.t.Context(), b.turn)
-	if err == nil {
-		b.turn, err = b.store.Transactions.ClaimTurn(b.t.Context(), hash)
-	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return b.turn
-}
-
-// signed makes a transaction whose purchase is signed.
+// signed creates a transaction whose purchase is signed.
 func (b *bank) signed() (hash string, payment transaction.Payment) {
 	b.t.Helper()
-	hash = b.processing()
+	claim, request := b.begun()
 	payment, err := b.store.Transactions.SignPayment(b.t.Context(), transaction.PaymentOrder{
 		BodyHash: hashOf("body"),
-		Turn:     b.claim(hash), Kind: transaction.Purchase, Attempt: 1, Destination: shop, AmountNano: coin, GasNano: coin / 100,
+		Claim:    claim, RequestNumber: request, Kind: transaction.Purchase, Destination: shop, AmountNano: coin, GasNano: coin / 100,
 	}, transaction.Limits{}, func(seqno uint32) (transaction.Signed, error) {
 		return transaction.Signed{
-			BoC: []byte{1}, HashNorm: hashOf("message", hash), ValidUntil: b.last.At.Add(time.Hour),
+			BoC: []byte{1}, HashNorm: hashOf("message", claim.Hash), ValidUntil: b.last.At.Add(time.Hour),
 		}, nil
 	})
 
 	b.must(payment, err)
-	return hash, payment
+	return claim.Hash, payment
 }
 
-// paid makes a transaction whose purchase is on the chain, kept by its receiver.
+// paid creates a transaction whose purchase is on the chain, kept by its receiver.
 func (b *bank) paid() (hash string, payment transaction.Payment) {
 	b.t.Helper()
 	hash, payment = b.signed()
@@ -217,11 +212,11 @@ func (b *bank) paid() (hash string, payment transaction.Payment) {
 		In: transaction.InMessage{HashNorm: payment.HashNorm}, FeeNano: coin / 1000,
 		Out: []transaction.OutMessage{{Hash: hashOf("out", hash), Destination: shop, Nano: coin, BodyHash: payment.BodyHash}},
 	})
-	b.must(b.store.Transactions.SettleDestination(b.t.Context(), payment.ID, transaction.Destination{Kept: true}))
+	b.must(b.store.Transactions.SettleDestination(b.t.Context(), payment, transaction.Destination{Kept: true}))
 	return hash, payment
 }
 
-// processed makes a transaction that went well.
+// processed creates a successful transaction.
 func (b *bank) processed() string {
 	b.t.Helper()
 	hash, _ := b.paid()
@@ -229,7 +224,7 @@ func (b *bank) processed() string {
 	return hash
 }
 
-// inReview makes a transaction that was paid and needs review.
+// inReview creates a transaction that was paid and needs review.
 func (b *bank) inReview() string {
 	b.t.Helper()
 	hash, _ := b.paid()

@@ -54,11 +54,11 @@ func TestATransaction(t *testing.T) {
 	}
 
 	pending := w.send(w.adminToken, "GET", "/v1/transactions/"+b.deposit(), nil).ok(http.StatusOK).body
-	if pending["status"] != "pending" || pending["username"] != nil || pending["stars"] != 0.0 || fmt.Sprint(pending["payments"]) != "[]" {
+	if pending["status"] != "pending" || pending["username"] != "durov" || pending["stars"] != 50.0 || fmt.Sprint(pending["payments"]) != "[]" {
 		t.Errorf("pending %v", pending)
 	}
 
-	for _, unknown := range []string{hashOf("x"), strings.ToUpper(hash), "x", "1", hash[:63], hash + "0", "%00", "queue"} {
+	for _, unknown := range []string{hashOf("x"), strings.ToUpper(hash), "x", "1", hash[:7], hash + "0", "%00", "queue"} {
 		w.send(
 			w.adminToken, "GET", "/v1/transactions/"+unknown, nil,
 		).refused(http.StatusNotFound, fault.TransactionNotFound, "")
@@ -79,7 +79,7 @@ func TestRetryingATransaction(t *testing.T) {
 		t.Errorf("failed %v", failed)
 	}
 
-	for range 2 { // the second answer is the first again
+	for range 2 { // the second response equals the first
 		got := retry(hash, `{"comment":"the network is back"}`, "Idempotency-Key", "k").ok(http.StatusOK).body
 		if got["status"] != "processing" || got["attempt"] != 2.0 || got["error_message"] != nil || got["error_class"] != nil {
 			t.Errorf("retried %v", got)
@@ -163,10 +163,11 @@ func TestWritingOffARefund(t *testing.T) {
 		return w.send(w.adminToken, "POST", "/v1/transactions/"+hash+"/write-off", body)
 	}
 
-	hash := b.processing()
+	claim, _ := b.begun()
+	hash := claim.Hash
 	b.must(w.store.Transactions.Fail(
 		t.Context(),
-		transaction.Failure{Hash: hash, Attempt: 1, Message: "Username not found", Class: lifecycle.NonRetryable, Refund: true},
+		transaction.Failure{Claim: claim, Message: "Username not found", Class: lifecycle.NonRetryable, Refund: true},
 	))
 	owed := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
 	if owed["refund_due_nano"] != float64(2*coin) || fmt.Sprint(owed["allowed_actions"]) != "[write_off]" {
@@ -193,7 +194,7 @@ func TestWritingOffARefund(t *testing.T) {
 	writeOff(hashOf("x"), nil).refused(http.StatusNotFound, fault.TransactionNotFound, "")
 }
 
-// TestRetriesAreShown gives the time of the system's next try, or that it has given up.
+// TestRetriesAreShown shows the time of the next automatic retry, or that retries have ended.
 func TestRetriesAreShown(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -206,10 +207,11 @@ func TestRetriesAreShown(t *testing.T) {
 		"given up":    {transaction.RetryPolicy{Ask: true}, false, true},
 		"ended":       {transaction.RetryPolicy{}, false, false},
 	} {
-		hash := b.processing()
+		claim, _ := b.begun()
+		hash := claim.Hash
 		b.must(w.store.Transactions.Fail(
 			t.Context(),
-			transaction.Failure{Hash: hash, Attempt: 1, Message: "Unknown error", Class: lifecycle.UnknownError, Retry: c.policy},
+			transaction.Failure{Claim: claim, Message: "Unknown error", Class: lifecycle.UnknownError, Retry: c.policy},
 		))
 		got := w.send(w.adminToken, "GET", "/v1/transactions/"+hash, nil).ok(http.StatusOK).body
 		if (got["retry_at"] != nil) != c.next || (got["given_up_at"] != nil) != c.giveUp {
@@ -278,7 +280,7 @@ func TestStatsOfTransactions(t *testing.T) {
 	for name, want := range map[string]string{
 		"statuses":         "[map[count:2 percent:50 status:failed] map[count:2 percent:50 status:processed]]",
 		"errors":           "[map[count:1 message:Failed to fetch: Network error] map[count:1 message:Username not found]]",
-		"error_categories": "[map[category:Network Error count:1] map[category:Username Error count:1]]",
+		"error_categories": "[map[category:Network Error count:1] map[category:Other Error count:1]]",
 	} {
 		if text := fmt.Sprint(got[name]); text != want {
 			t.Errorf("%s is %s, want %s", name, text, want)
@@ -294,7 +296,11 @@ func TestStatsOfTransactions(t *testing.T) {
 		t.Errorf("%v minutes, %v seconds", got["average_processing_minutes"], average)
 	}
 
-	total := 0.0 // two days, when midnight passed meanwhile
+	if asOf, err := time.Parse(time.RFC3339, fmt.Sprint(got["as_of"])); err != nil || asOf.Before(time.Now().Add(-time.Hour)) {
+		t.Errorf("as of %v: %v", got["as_of"], err)
+	}
+
+	total := 0.0 // two days, if midnight passed meanwhile
 	for _, day := range got["days"].([]any) {
 		total += day.(map[string]any)["total"].(float64)
 	}
@@ -310,8 +316,8 @@ func TestPayments(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	b := w.bank()
-	first, second := b.processing(), b.processing()
-	b.claim(first)
+	claim, _ := b.begun()
+	first, second := claim.Hash, b.deposit()
 
 	queue := w.send(w.adminToken, "GET", "/v1/payments/queue", nil).ok(http.StatusOK)
 	if items := queue.items(); len(items) != 2 || items[0]["hash"] != first || items[0]["granted_at"] == nil || items[1]["hash"] != second || items[1]["granted_at"] != nil ||
@@ -424,8 +430,10 @@ func TestTheStreamShowsTransactions(t *testing.T) {
 	b := w.bank()
 	hash := b.failed("Username not found", lifecycle.NonRetryable)
 	ada, _ := w.listen(w.adaToken, "0-0")
-	if event := w.next(ada).Data; event["workload"] != "transaction" || event["entity_id"] != hash || event["to"] != "failed" || event["comment"] != "Username not found" {
-		t.Errorf("Ada is told %v", event)
+	for _, want := range [][2]string{{"processing", ""}, {"failed", "Username not found"}} {
+		if event := w.next(ada).Data; event["workload"] != "transaction" || event["entity_id"] != hash || event["to"] != want[0] || event["comment"] != want[1] {
+			t.Errorf("Ada is told %v, want %s", event, want[0])
+		}
 	}
 
 	admin, _ := w.listen(w.adminToken, "0-0")

@@ -15,7 +15,7 @@ import (
 )
 
 // TestAPersonIsForgotten searches for everything of Ada's after she was forgotten: no row of the record names her, and
-// what she has running ends.
+// her running work ends.
 func TestAPersonIsForgotten(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -34,7 +34,7 @@ func TestAPersonIsForgotten(t *testing.T) {
 		ok(http.StatusCreated).body["id"].(string)
 
 	w.exec(
-		`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, 'text', 'available', '/d/a', 'magnet:lovelace', $2)`,
+		`INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url, owner_id) VALUES ($1, 'text', 1, 'available', '/d/a', 'magnet:lovelace', $2)`,
 		book, w.ada.ID,
 	)
 	task := w.task(w.bobToken, space, nil)["id"].(string)
@@ -89,7 +89,7 @@ func TestAPersonIsForgotten(t *testing.T) {
 	}
 }
 
-// holding lists tables with a row in which one of the words stands.
+// holding lists tables with a row that contains one of the words.
 func (w *rig) holding(words ...string) (tables []string) {
 	w.t.Helper()
 	rows, err := w.db.Query(
@@ -119,8 +119,8 @@ func (w *rig) holding(words ...string) (tables []string) {
 	return tables
 }
 
-// TestForgettingIsFinishedLater begins while Temporal is away: the record forgets at once, and the same request ends
-// what runs.
+// TestForgettingIsFinishedLater starts while Temporal is unavailable: the record forgets at once, and the same request
+// ends the running work later.
 func TestForgettingIsFinishedLater(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

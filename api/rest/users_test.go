@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 )
 
@@ -37,9 +38,13 @@ func TestUsers(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 
-	changed := w.send(w.adminToken, "PATCH", "/v1/users/"+id, `{"role":"ADMIN","name":"Eva"}`).ok(http.StatusOK).body
+	changed := w.send(w.adminToken, "PATCH", "/v1/users/"+id, `{"role":"ADMIN","name":"Eva","language":"ru"}`).ok(http.StatusOK).body
 	if changed["role"] != "ADMIN" || changed["name"] != "Eva" || changed["status"] != "ACTIVE" {
 		t.Errorf("changed %v", changed)
+	}
+	number, _ := shape.ParseID(id)
+	if eva, err := w.store.Accounts.UserByID(t.Context(), number); err != nil || eva.LanguageChosen {
+		t.Errorf("a form sends the language that there is, and it is chosen: %+v, %v", eva, err)
 	}
 
 	renewed := w.send(w.adminToken, "POST", "/v1/users/"+id+"/token", nil).ok(http.StatusOK).body

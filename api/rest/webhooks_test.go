@@ -14,7 +14,7 @@ import (
 
 const receiver = "https://receiver.example/private-path"
 
-// hook makes a webhook of Ada's.
+// hook creates a webhook of Ada's.
 func (w *rig) hook(body string) map[string]any {
 	w.t.Helper()
 	return w.send(w.adaToken, "POST", "/v1/webhooks", body).ok(http.StatusCreated).body
@@ -86,8 +86,8 @@ func TestWebhooks(t *testing.T) {
 	}
 }
 
-// TestWebhooksOfOneRequest repeats a request with its key: there is one webhook, whose secret is in the first answer
-// alone, and the kept answer has neither secret nor address.
+// TestWebhooksOfOneRequest repeats a request with its key: there is one webhook, only the first response has its
+// secret, and the stored response has neither secret nor URL.
 func TestWebhooksOfOneRequest(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -128,7 +128,7 @@ func TestWebhooksOfOneRequest(t *testing.T) {
 	create(w.adaToken, body).refused(http.StatusNotFound, fault.WebhookNotFound, "")
 }
 
-// TestWebhooksAreTheirOwners keeps others, administrators too, from a person's webhooks, and their addresses out of the
+// TestWebhooksAreTheirOwners hides a person's webhooks from others, including administrators, and their URLs from the
 // logs.
 func TestWebhooksAreTheirOwners(t *testing.T) {
 	t.Parallel()
@@ -163,7 +163,7 @@ func TestWebhooksAreTheirOwners(t *testing.T) {
 	}
 }
 
-// TestWebhookAddresses refuses addresses by which events could be read inside of the network, or by others.
+// TestWebhookAddresses refuses URLs by which events could be read inside the network, or by others.
 func TestWebhookAddresses(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -188,7 +188,7 @@ func TestWebhookAddresses(t *testing.T) {
 		refused(http.StatusUnprocessableEntity, fault.Validation, "workloads")
 }
 
-// TestWebhooksNeedTheScopeOfEvents refuses a token that may manage webhooks and may not read what they would send.
+// TestWebhooksNeedTheScopeOfEvents refuses a token that may manage webhooks but not read what they would send.
 func TestWebhooksNeedTheScopeOfEvents(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

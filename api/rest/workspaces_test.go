@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"stagecoach/internal/fault"
 )
 
-// workspace makes a workspace of Ada's with Bob as a member, and gives its id.
+// workspace creates a workspace of Ada's with Bob as a member, and returns its id.
 func (w *rig) workspace() string {
 	w.t.Helper()
 	id := w.send(w.adaToken, "POST", "/v1/workspaces", `{"name":"Shop"}`).ok(http.StatusCreated).body["id"].(string)
@@ -17,7 +18,7 @@ func (w *rig) workspace() string {
 	return id
 }
 
-// joins makes somebody a member of a workspace of Ada's: she asks, and they agree.
+// joins makes somebody a member of a workspace of Ada's: she invites them, and they accept.
 func (w *rig) joins(space string, user int64, token string) {
 	w.t.Helper()
 	w.asks(w.adaToken, space, user)
@@ -65,7 +66,7 @@ func TestAWorkspace(t *testing.T) {
 
 	w.joins(id, w.bob.ID, w.bobToken)
 	member := fmt.Sprintf("%s/members/%d", target, w.bob.ID)
-	for range 2 { // who is a member stays one
+	for range 2 { // a member stays one
 		if a := w.send(w.adaToken, "PUT", member, nil).ok(http.StatusNoContent); a.raw != "" {
 			t.Errorf("%s answers %q", a.call, a.raw)
 		}
@@ -117,7 +118,7 @@ func TestMembers(t *testing.T) {
 	}
 
 	w.send(w.adaToken, "DELETE", target+"/x", nil).refused(http.StatusNotFound, fault.UserNotFound, "")
-	w.send(w.bobToken, "DELETE", target+"/"+bob, nil).ok(http.StatusNoContent) // who leaves
+	w.send(w.bobToken, "DELETE", target+"/"+bob, nil).ok(http.StatusNoContent) // leaving
 	w.send(w.bobToken, "GET", target, nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
 	w.send(w.bobToken, "DELETE", target+"/"+bob, nil).refused(http.StatusNotFound, fault.WorkspaceNotFound, "")
 	w.send(
@@ -128,19 +129,24 @@ func TestMembers(t *testing.T) {
 	}
 
 	w.joins(id, w.bob.ID, w.bobToken)
-	for range 2 { // who is out stays out
+	for range 2 { // removing again is a no-op
 		w.send(w.adminToken, "DELETE", target+"/"+bob, nil).ok(http.StatusNoContent)
 	}
 
 	want := []string{
 		fmt.Sprintf("%s remove-workspace-member workspace/%s refused http", bob, id),
 		fmt.Sprintf("%s list-workspace-members workspace/%s refused http", bob, id),
-		fmt.Sprintf("%s remove-workspace-member workspace/%s refused http", bob, id),
 		fmt.Sprintf("%s create-task workspace/%s refused http", bob, id),
 		fmt.Sprintf("1 remove-workspace-member workspace/%s done http", id),
 		fmt.Sprintf("1 remove-workspace-member workspace/%s done http", id),
 	}
-	if rows := w.audited(); !slices.Equal(rows, want) {
+	known := map[string]bool{}
+	rows := slices.DeleteFunc(w.audited(), func(row string) bool { // the same refusal is another row in another minute
+		again := known[row] && strings.Contains(row, "refused")
+		known[row] = true
+		return again
+	})
+	if !slices.Equal(rows, want) {
 		t.Errorf("audited %v, want %v", rows, want)
 	}
 }

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// otherConnections are those of requests that are no streams: each is short, or idle for two minutes at most.
+	// otherConnections are for requests that are not streams: each is short, or idle for at most two minutes.
 	otherConnections = 1000
-	// connectionsOfOne are those of one network address. A user has ten streams and a browser six connections beside
-	// them, so that an office behind one address works with dozens of people, and ten addresses do not use up what
-	// there is for all.
+	// connectionsOfOne is the limit per network address. People have a few streams, at most thirty, plus six connections
+	// per browser, so that dozens of people can work behind one office address, and ten addresses do not use up
+	// everything.
 	connectionsOfOne = 256
 )
 
-// connections accepts up to a number of connections at a time, in all and from each network address. One above it is
-// closed at once: an answer would cost what the bound protects.
+// connections is a listener that limits concurrent connections, in total and per network address. A connection above
+// the limit is closed at once: an answer would cost what the limit protects.
 type connections struct {
 	net.Listener
 	total, perAddress int
-	addressOf         func(remote net.Addr) netip.Prefix // of a client; zero: it has no bound of its own
+	addressOf         func(remote net.Addr) netip.Prefix // of a client; zero: without a limit of its own
 	onRefused         func(limit string)
 
 	mu   sync.Mutex
@@ -31,7 +31,7 @@ type connections struct {
 	from map[netip.Prefix]int
 }
 
-// boundConnections bounds a listener's connections for so many streams.
+// boundConnections limits a listener's connections, given a number of streams.
 func boundConnections(
 	listener net.Listener, streams int, proxies []netip.Prefix, onRefused func(limit string),
 ) *connections {
@@ -41,7 +41,8 @@ func boundConnections(
 	}
 }
 
-// addressesBut names the address of each client that is not this machine or a trusted proxy, which stand for many.
+// addressesBut returns the address of each client other than this machine and trusted proxies, which represent many
+// clients.
 func addressesBut(proxies []netip.Prefix) func(net.Addr) netip.Prefix {
 	return func(remote net.Addr) netip.Prefix {
 		at, err := netip.ParseAddrPort(remote.String())
@@ -72,7 +73,7 @@ func (c *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// take counts a connection, unless it would be one too many.
+// take counts a connection, unless it exceeds a limit.
 func (c *connections) take(address netip.Prefix) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +96,7 @@ func (c *connections) release(address netip.Prefix) {
 	}
 }
 
-// connection is one that counts until it is closed.
+// connection is counted until it is closed.
 type connection struct {
 	net.Conn
 	release func() // counts once, however often the connection is closed

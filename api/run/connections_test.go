@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/allowance"
 )
 
-// TestConnectionsAreBounded opens more connections than there may be, of one address and of all.
+// TestConnectionsAreBounded opens more connections than allowed, from one address and in total.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	one, two := netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("2001:db8::/64")
@@ -26,7 +26,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	fourth := b.taken()
 	b.closed("a fifth in all")
 
-	for range 2 { // what is closed twice is given back once
+	for range 2 { // a double close releases only once
 		_ = first.Close()
 	}
 	b.from(one)
@@ -36,7 +36,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	for _, conn := range []net.Conn{second, third, fourth, fifth} {
 		_ = conn.Close()
 	}
-	b.from(netip.Prefix{}) // as of a proxy: only the bound of all counts
+	b.from(netip.Prefix{}) // as from a proxy: only the total limit counts
 	for range 4 {
 		b.taken()
 	}
@@ -47,7 +47,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestWhoseConnectionsAreBounded names the addresses that have a bound of their own.
+// TestWhoseConnectionsAreBounded returns the addresses that have their own limit.
 func TestWhoseConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	addressOf := addressesBut([]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::5/128")})
@@ -62,7 +62,7 @@ func TestWhoseConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// boundedRig is a listener with bounds whose accepted connections are handed over.
+// boundedRig is a listener with limits that hands over its accepted connections.
 type boundedRig struct {
 	t        *testing.T
 	listener *connections
@@ -110,14 +110,14 @@ func serveBounded(t *testing.T, total, perAddress int) *boundedRig {
 	return b
 }
 
-// from says whose the next connections are.
+// from sets the address of the next connections.
 func (b *boundedRig) from(address netip.Prefix) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.address = address
 }
 
-// taken opens a connection that is accepted, and gives the server's side of it.
+// taken opens a connection that is accepted, and returns the server's side of it.
 func (b *boundedRig) taken() net.Conn {
 	b.t.Helper()
 	b.dial()
@@ -126,7 +126,7 @@ func (b *boundedRig) taken() net.Conn {
 	return conn
 }
 
-// closed opens a connection that the server closes without a word.
+// closed opens a connection that the server closes without a response.
 func (b *boundedRig) closed(what string) {
 	b.t.Helper()
 	conn, read := b.dial(), make(chan error, 1)
@@ -155,7 +155,7 @@ func (b *boundedRig) dial() net.Conn {
 	return conn
 }
 
-// refusals ends the listener, so that whatever it has closed is counted.
+// refusals closes the listener, so that every connection it has closed is counted.
 func (b *boundedRig) refusals() int {
 	_ = b.listener.Close()
 	b.serving.Wait()

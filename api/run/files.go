@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/catalog"
 )
 
-// files makes the catalogue of what can be delivered.
+// files returns the catalog of deliverable files.
 func files(a *app.Connections) *catalog.Catalog {
 	return catalog.New(catalog.Options{
 		Store: a.Store.Deliveries, Upstream: a.Yandex, TTL: a.Config.Yandex.ListingTTL, Log: a.Log,

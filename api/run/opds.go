@@ -6,7 +6,7 @@ import (
 	"stagecoach/internal/shelf"
 )
 
-// registerOPDS serves the library folder to reading apps, where there is one.
+// registerOPDS serves the library folder to reading apps, if there is one.
 func (p process) registerOPDS(api *server.Server) {
 	opds.Register(api, p.services.Downloads, shelf.Folder{Dir: p.Config.Library.Dir})
 }

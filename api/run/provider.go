@@ -8,10 +8,10 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// announceTime is how long administrators are told of a newcomer.
+// announceTime is the timeout for notifying administrators of a newcomer.
 const announceTime = time.Minute
 
-// provider is who signs people in besides the service; nil: nobody.
+// provider is the configured sign-in provider; nil: none.
 func (p process) provider() *site.Provider {
 	c := p.Config.API
 	if c.OIDC.Issuer == "" {
@@ -23,7 +23,7 @@ func (p process) provider() *site.Provider {
 		Client: p.Provider(),
 		Name:   c.OIDC.ShownName(), ActivateAtOnce: c.ActivateAtOnce, Newcomers: strangersPerHour,
 		OnNewcomer: func(user account.User) {
-			go func() { // Telegram may take its time
+			go func() { // Telegram may be slow
 				ctx, cancel := context.WithTimeout(context.Background(), announceTime)
 				defer cancel()
 				announcer.Announce(ctx, user)

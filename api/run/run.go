@@ -1,4 +1,4 @@
-// Package run makes the process of the HTTP API and the bot.
+// Package run is the process of the HTTP API and the bot.
 package run
 
 import (
@@ -27,7 +27,7 @@ import (
 	"stagecoach/internal/config"
 	"stagecoach/internal/feed"
 	"stagecoach/internal/operations/status"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
 )
 
 // botPatience is how long the bot waits for the end of a job that a person cancels: the chat's next update waits
@@ -38,13 +38,13 @@ const botPatience = 300 * time.Millisecond
 type process struct {
 	*app.Connections
 	files    *catalog.Catalog
-	services service.Services
+	services all.Services
 	reporter *status.Reporter
-	requests *allowance.Users // the rate of each user's requests, by HTTP and in the bot together
+	requests *allowance.Users // rate of each user's requests, over HTTP and in the bot combined
 	refused  func(limit string)
 }
 
-// Run serves the HTTP API and, unless it is switched off, the Telegram bot until ctx ends.
+// Run serves the HTTP API and, unless it is disabled, the Telegram bot until ctx is done.
 func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	connections, err := app.Connect(ctx, c, log, "api", (*codec.Codec).Apply)
 	if err != nil {
@@ -72,7 +72,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 
 	stream := events.NewFeed(feed.Options{
 		Events: p.Store.Notices, Tokens: p.Store.Accounts, Webhooks: p.Store.Webhooks,
-		PerUser: streamsPerUser, Total: streamsInAll, CatchUp: eventsToCatchUp, Log: log,
+		PerPerson: streamsPerPerson, Total: streamsInAll, CatchUp: eventsToCatchUp, Log: log,
 		OnLag: p.Metrics.EventsLag.Set, OnFollowers: func(n int) { p.Metrics.EventStreams.Set(float64(n)) },
 		WakeWebhook: p.Webhooks().Wake,
 		OnEvents:    p.services.Tasks.Line.Hear,
@@ -95,7 +95,7 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 
 func newProcess(connections *app.Connections) process {
 	p := process{
-		Connections: connections, services: service.From(connections), reporter: connections.Reporter(),
+		Connections: connections, services: all.From(connections), reporter: connections.Reporter(),
 		requests: allowance.NewUsers(connections.Config.Limits.Requests),
 		refused:  connections.CountRefused(),
 	}
@@ -103,7 +103,7 @@ func newProcess(connections *app.Connections) process {
 	return p
 }
 
-// handler makes the HTTP API and the pages.
+// handler returns the handler of the HTTP API and the pages.
 func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 	readers := operators.CodecOptions{Namespace: p.Namespace, Origin: p.Config.API.WebUIOrigin}
 	if p.Codec != nil {
@@ -128,16 +128,14 @@ func (p process) handler(stream *feed.Feed) (http.Handler, error) {
 		workflows = ui + "/namespaces/" + p.Namespace + "/workflows"
 	}
 
-	if err := tool.Register(api, parts.MCP()...); err != nil {
-		return nil, err
-	}
+	tool.Register(api, parts.MCP()...)
 	return api, site.Register(site.Config{
 		API: api, Store: p.Store.Accounts, Events: stream, Provider: p.provider(), Temporal: workflows,
 		Library: p.Config.Library.Dir != "",
 	}, parts.Web()...)
 }
 
-// bot makes the Telegram bot.
+// bot returns the Telegram bot.
 func (p process) bot() *bot.Bot {
 	c := p.Config.API
 	return bot.New(bot.Options{
@@ -149,7 +147,7 @@ func (p process) bot() *bot.Bot {
 	})
 }
 
-// serveAPI answers requests until ctx ends, then lets those in flight finish. Event streams end with ctx.
+// serveAPI serves requests until ctx is done, then lets those in flight finish. Event streams end with ctx.
 func (p process) serveAPI(ctx context.Context, handler http.Handler) error {
 	c, log := p.Config.API, p.Log
 	listener, err := net.Listen("tcp", c.Addr)
@@ -158,7 +156,7 @@ func (p process) serveAPI(ctx context.Context, handler http.Handler) error {
 	}
 	listener = boundConnections(listener, streamsInAll, c.TrustedProxies, p.refused)
 
-	// Requests in flight go on after ctx has ended: cancelled ones would fail, though their work may be done.
+	// Requests in flight outlive ctx: if canceled, they would fail even though their work may be done.
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 
@@ -177,13 +175,13 @@ func (p process) serveAPI(ctx context.Context, handler http.Handler) error {
 		grace, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if err := server.Shutdown(grace); err != nil {
-			log.Warn("requests under way are cut off", "error", err)
+			log.Warn("in-flight requests cut off", "error", err)
 			_ = server.Close()
 		}
 		close(stopped)
 	})
 
-	log.Info("API listens", "addr", listener.Addr().String())
+	log.Info("API listening", "addr", listener.Addr().String())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -2,7 +2,7 @@ package shape
 
 import "stagecoach/internal/lifecycle"
 
-// Event is one transition in the stream of events.
+// Event is one transition in the event stream.
 type Event = lifecycle.Event
 
 // History is one event of an entity.

@@ -14,11 +14,11 @@ type File struct {
 	ModifiedAt time.Time `json:"modified_at" example:"2026-03-01T12:00:00Z"`
 }
 
-// FileList is a page of files with what is known of all pages.
+// FileList is a page of files, with facts about all pages.
 type FileList struct {
 	Page[File]
 	Folder   *File `json:"folder,omitempty" doc:"The folder that was listed; absent in a search"`
 	Total    *int  `json:"total,omitempty" example:"2" doc:"Entries in the whole folder; absent in a search"`
-	Stale    bool  `json:"stale" doc:"The storage cannot be reached: this is what it held the last time"`
-	Indexing bool  `json:"indexing" doc:"The shared folder is read for the first time: a search may soon find more"`
+	Stale    bool  `json:"stale" doc:"The storage is unreachable: these are its last known contents"`
+	Indexing bool  `json:"indexing" doc:"The shared folder is being read for the first time: a search may soon find more"`
 }

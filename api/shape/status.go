@@ -10,31 +10,31 @@ import (
 // Status is the state of the service.
 type Status struct {
 	At                  time.Time    `json:"at" example:"2026-03-01T12:00:00Z"`
-	QueueDepth          int64        `json:"queue_depth" example:"4" doc:"Deliveries that wait for a worker"`
-	WorkerHeartbeatAge  *float64     `json:"worker_heartbeat_age_seconds" example:"3.2" doc:"Since a worker was last heard of; null when there is none"`
-	OAuthTokenExpiresIn *float64     `json:"oauth_token_expires_in_seconds" example:"86400" doc:"Of the file storage; null when unknown or endless"`
-	TopErrors           []ErrorCount `json:"top_errors" doc:"Of the last 24 hours"`
-	Stuck               bool         `json:"stuck" doc:"Whether any job is"`
-	StuckJobs           []string     `json:"stuck_jobs" doc:"Jobs in a worker's hands whose heartbeat is too old"`
+	QueueDepth          int64        `json:"queue_depth" example:"4" doc:"Deliveries waiting for a worker"`
+	WorkerHeartbeatAge  *float64     `json:"worker_heartbeat_age_seconds" example:"3.2" doc:"Since the last sign of life from a worker; null: no worker"`
+	OAuthTokenExpiresIn *float64     `json:"oauth_token_expires_in_seconds" example:"86400" doc:"For the file storage; null: unknown or unlimited"`
+	TopErrors           []ErrorCount `json:"top_errors" doc:"In the last 24 hours"`
+	Stuck               bool         `json:"stuck" doc:"Whether any delivery is stuck"`
+	StuckJobs           []string     `json:"stuck_jobs" doc:"Deliveries whose worker's heartbeat is overdue"`
 
-	// InState counts the rows of each workload in each state. In JSON each workload has a field, named by
+	// InState counts the rows of each workload in each state. In JSON each workload has its own field, named by
 	// lifecycle.Workload.Counted.
 	InState map[string]map[string]int64 `json:"-"`
 
-	AboveLimits []AboveLimit `json:"above_limits" doc:"Users who have more than a limit allows, because it was lowered or is new; up to 20 of each limit, as of the last minute"`
+	AboveLimits []AboveLimit `json:"above_limits" doc:"Users above a limit, because it was lowered or is new; up to 20 per limit, at most one minute old"`
 
 	QBittorrent *Qbittorrent `json:"qbittorrent" doc:"null when downloads are off"`
 
 	NeedsReview     int64           `json:"transactions_needing_review" example:"0"`
-	TemporalAnswers bool            `json:"temporal_answers" doc:"Else queues are not known, and workers only as they say themselves"`
+	TemporalAnswers bool            `json:"temporal_answers" doc:"If false, queues are unknown, and workers only by their own reports"`
 	Queues          []TaskQueue     `json:"queues"`
-	Workers         []Worker        `json:"workers" doc:"The processes that were heard of lately"`
-	Outside         []Outside       `json:"outside_systems" doc:"How the calls that were made anyway went; nobody asks for this"`
-	Errors          []WorkloadError `json:"errors" doc:"Of all workloads, in the last 24 hours"`
+	Workers         []Worker        `json:"workers" doc:"Processes that reported recently"`
+	Outside         []Outside       `json:"outside_systems" doc:"Outcome of regular calls; no extra calls are made for this"`
+	Errors          []WorkloadError `json:"errors" doc:"All workloads, last 24 hours"`
 	Alerts          []OpenAlert     `json:"open_alerts"`
-	Stops           []Stop          `json:"payments_stopped_by" doc:"An operator's pause stops payments, a hold purchases; empty: nothing does"`
-	OpenFindings    int64           `json:"open_findings" example:"0" doc:"Differences between the record and Temporal about which nothing was done yet"`
-	Findings        []Finding       `json:"last_findings" doc:"The newest first; /v1/findings has all"`
+	Stops           []Stop          `json:"payments_stopped_by" doc:"An operator's pause stops payments, a hold stops purchases; empty: neither"`
+	OpenFindings    int64           `json:"open_findings" example:"0" doc:"Differences between the record and Temporal on which no action was taken yet"`
+	Findings        []Finding       `json:"last_findings" doc:"Newest first; /v1/findings has all"`
 }
 
 // plainStatus is a Status without its methods.
@@ -81,17 +81,17 @@ func (s *Status) UnmarshalJSON(document []byte) error {
 	return json.Unmarshal(document, (*plainStatus)(s))
 }
 
-// Qbittorrent is how the torrent client answers.
+// Qbittorrent is the state of the torrent client.
 type Qbittorrent struct {
-	Answers   bool     `json:"answers" doc:"Whether it answered the last poll, and that was not long ago"`
-	AnswerAge *float64 `json:"last_answer_age_seconds" example:"3.2" doc:"null when it has never answered"`
+	Answers   bool     `json:"answers" doc:"Whether it responded to the last poll, and that was recent"`
+	AnswerAge *float64 `json:"last_answer_age_seconds" example:"3.2" doc:"null: it has never responded"`
 	Error     *string  `json:"error" example:"PROVIDER_UNAUTHORIZED" doc:"A code; null unless the last poll failed"`
 }
 
-// AboveLimit is a user who has more than a limit allows.
+// AboveLimit is a user who exceeds a limit.
 type AboveLimit struct {
 	UserID  string `json:"user_id" example:"7"`
-	Limit   string `json:"limit" example:"tasks" doc:"As in the details of QUOTA_EXCEEDED; members: of a workspace of the user's"`
+	Limit   string `json:"limit" example:"tasks" doc:"As in the details of QUOTA_EXCEEDED; members: of one of the user's workspaces"`
 	Maximum int    `json:"maximum" example:"5000"`
 	Count   int64  `json:"count" example:"6120"`
 }
@@ -106,36 +106,36 @@ type ErrorCount struct {
 type TaskQueue struct {
 	Name      string  `json:"name" example:"delivery"`
 	Kind      string  `json:"kind" enum:"workflow,activity"`
-	Depth     int64   `json:"depth" example:"4" doc:"What waits"`
+	Depth     int64   `json:"depth" example:"4" doc:"Number waiting"`
 	OldestAge float64 `json:"oldest_age_seconds" example:"12.5"`
-	Workers   int     `json:"workers" example:"2" doc:"That ask for work"`
+	Workers   int     `json:"workers" example:"2" doc:"Workers that poll for work"`
 }
 
 // Worker is a process that polls task queues.
 type Worker struct {
 	Identity  string   `json:"identity" example:"4711@host@worker"`
-	Service   *string  `json:"service" example:"worker" doc:"worker or api; null: only Temporal knows it"`
+	Service   *string  `json:"service" example:"worker" doc:"worker or api; null: known only to Temporal"`
 	Version   *string  `json:"version" example:"0.1.0"`
-	Build     *string  `json:"build" example:"3f2a1c" doc:"Of a worker deployment; null: none"`
+	Build     *string  `json:"build" example:"3f2a1c" doc:"Version of a worker deployment; null: none"`
 	LastHeard float64  `json:"last_heard_seconds" example:"1.2"`
-	Carries   *int     `json:"carries" example:"3" doc:"Activities that run in it; null: not known"`
-	Queues    []string `json:"queues" example:"[\"delivery\",\"stagecoach\"]" doc:"Where it asks for work"`
+	Carries   *int     `json:"carries" example:"3" doc:"Running activities; null: unknown"`
+	Queues    []string `json:"queues" example:"[\"delivery\",\"stagecoach\"]" doc:"Queues that it polls"`
 }
 
-// Outside is how the last calls to an outside system went.
+// Outside is how the last calls to an external system went.
 type Outside struct {
-	Name       string   `json:"name" example:"yandex"`
+	Name       string   `json:"name" example:"yandex" doc:"backup: its last success is the time of the last complete backup"`
 	Answers    bool     `json:"answers" doc:"Whether the last call succeeded"`
 	SuccessAge *float64 `json:"last_success_age_seconds" example:"3.2" doc:"null: it never did"`
 	Error      *string  `json:"last_error" example:"YANDEX_TIMEOUT" doc:"A code; null: there was none"`
 	ErrorAge   *float64 `json:"last_error_age_seconds" example:"90"`
-	FailingFor *float64 `json:"failing_for_seconds" example:"90" doc:"null: it does not fail"`
+	FailingFor *float64 `json:"failing_for_seconds" example:"90" doc:"null: it is not failing"`
 }
 
 // WorkloadError counts the failures of one workload with one code.
 type WorkloadError struct {
 	Workload string `json:"workload" enum:"delivery,task,download,transaction"`
-	Code     string `json:"code" example:"TELEGRAM_UNAVAILABLE" doc:"Of a transaction: its error message"`
+	Code     string `json:"code" example:"TELEGRAM_UNAVAILABLE" doc:"For a transaction: its error message"`
 	Count    int64  `json:"count" example:"3"`
 }
 
@@ -145,7 +145,7 @@ type OpenAlert struct {
 	OpenedAt time.Time `json:"opened_at" example:"2026-03-01T12:00:00Z"`
 }
 
-// Stop is a switch that stops payments.
+// Stop is a switch that blocks payments.
 type Stop struct {
 	Name   string     `json:"name" enum:"pause,hold"`
 	Since  *time.Time `json:"since" example:"2026-03-01T12:00:00Z"`

@@ -1,6 +1,6 @@
 package shape
 
-// NextTask is the task that a caller has got.
+// NextTask is the task that a caller has claimed.
 type NextTask struct {
-	Task *Task `json:"task" doc:"null when none became ready in time"`
+	Task *Task `json:"task" doc:"null: none became ready in time"`
 }

@@ -6,15 +6,16 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TransactionStats are the figures of all transactions.
+// TransactionStats are the statistics of all transactions.
 type TransactionStats struct {
-	Statuses       []StatusShare     `json:"statuses" doc:"Those that occur, the most frequent first, here and below"`
-	AverageSeconds *float64          `json:"average_processing_seconds" example:"21.4" doc:"From detection to processed, of those detected in the last 24 hours; null: there are none"`
-	AverageAllTime *float64          `json:"average_processing_seconds_all_time" example:"24.9" doc:"The same of all transactions; null: none was processed"`
-	AverageMinutes *float64          `json:"average_processing_minutes" example:"0.42" doc:"That in minutes"`
+	AsOf           *time.Time        `json:"as_of" example:"2026-03-01T12:00:00Z" doc:"Time of all figures except the 24-hour average, which is current; null: nothing was counted yet"`
+	Statuses       []StatusShare     `json:"statuses" doc:"Only those that occur, most frequent first, here and below"`
+	AverageSeconds *float64          `json:"average_processing_seconds" example:"21.4" doc:"Average from detection to processed, for transactions detected in the last 24 hours; null: none"`
+	AverageAllTime *float64          `json:"average_processing_seconds_all_time" example:"24.9" doc:"The same for all transactions; null: none was processed"`
+	AverageMinutes *float64          `json:"average_processing_minutes" example:"0.42" doc:"average_processing_seconds_all_time in minutes"`
 	Errors         []MessageCount    `json:"errors" doc:"Of failed transactions, by message"`
 	Categories     []CategoryCount   `json:"error_categories" doc:"The same by category"`
-	Days           []TransactionsDay `json:"days" doc:"By the day of detection (UTC), the newest first"`
+	Days           []TransactionsDay `json:"days" doc:"Days with transactions, all unless the request limits them, by day of detection (UTC), newest first"`
 }
 
 // StatusShare counts the transactions in one status.
@@ -43,44 +44,44 @@ type TransactionsDay struct {
 	Success        int64   `json:"success" example:"97"`
 	SuccessPercent float64 `json:"success_percent" example:"96.04"`
 
-	ReceivedNano   int64    `json:"received_nano" example:"250000000000" doc:"What came in, of all of them"`
-	Stars          int64    `json:"stars" example:"12500" doc:"Bought, for those detected on this day"`
-	AverageSeconds *float64 `json:"average_processing_seconds" example:"21.4" doc:"From detection to processed; null: none was processed"`
+	ReceivedNano   int64    `json:"received_nano" example:"250000000000" doc:"Amount received, for all of them"`
+	Stars          int64    `json:"stars" example:"12500" doc:"Stars bought for transactions detected on this day"`
+	AverageSeconds *float64 `json:"average_processing_seconds" example:"21.4" doc:"Average from detection to processed; null: none was processed"`
 }
 
 // Transaction is a transaction as administrators see it.
 type Transaction struct {
-	Hash                    string                        `json:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Of the incoming transfer, in lower-case hex, as all hashes"`
+	Hash                    string                        `json:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Hash of the incoming transfer; all hashes are lower-case hex"`
 	Status                  lifecycle.TransactionState    `json:"status" enum:"pending,processing,processed,failed"`
-	AmountNano              int64                         `json:"amount_nano" example:"1000000000" doc:"What came in, in nanoTON, as all amounts"`
+	AmountNano              int64                         `json:"amount_nano" example:"1000000000" doc:"Amount received; all amounts are in nanoTON"`
 	Sender                  string                        `json:"sender" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8" doc:"A raw address"`
-	Username                *string                       `json:"username" example:"durov" doc:"Whom the Stars are for; null while unknown"`
-	UserID                  *string                       `json:"user_id" example:"3" doc:"That one, when it is one of our users"`
-	Stars                   int64                         `json:"stars" example:"50" doc:"0 while unknown"`
-	QuoteNano               int64                         `json:"quote_nano" example:"460900000" doc:"What they cost when they were priced; 0 while unknown"`
-	Attempt                 int                           `json:"attempt" example:"1" doc:"Tries of buying so far"`
+	Username                *string                       `json:"username" example:"durov" doc:"Recipient of the Stars; null: unknown"`
+	UserID                  *string                       `json:"user_id" example:"3" doc:"The recipient, if it is one of our users"`
+	Stars                   int64                         `json:"stars" example:"50" doc:"0: unknown"`
+	QuoteNano               int64                         `json:"quote_nano" example:"460900000" doc:"Price of the Stars when priced; 0: unknown"`
+	Attempt                 int                           `json:"attempt" example:"1" doc:"Purchase attempts so far"`
 	ErrorMessage            *string                       `json:"error_message" example:"Username not found" doc:"null unless failed"`
 	ErrorClass              *string                       `json:"error_class" example:"non-retryable" doc:"retryable, non-retryable or unknown; null unless failed"`
-	FragmentTransactionHash *string                       `json:"fragment_transaction_hash" example:"1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014" doc:"Of our payment on the chain; null unless processed"`
+	FragmentTransactionHash *string                       `json:"fragment_transaction_hash" example:"1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014" doc:"Hash of our payment on the chain; null unless processed"`
 	RefundDueNano           int64                         `json:"refund_due_nano" example:"0" doc:"Owed to the sender and not on its way"`
-	DustNano                int64                         `json:"dust_nano" example:"0" doc:"Was owed to the sender, and is kept: to send it costs more than it is worth"`
-	NeedsReview             bool                          `json:"needs_review" doc:"Nothing is bought until an administrator has resolved it"`
+	DustNano                int64                         `json:"dust_nano" example:"0" doc:"Was owed to the sender but kept: sending it costs more than it is worth"`
+	NeedsReview             bool                          `json:"needs_review" doc:"Nothing is bought until an administrator resolves it"`
 	ReviewReason            *string                       `json:"review_reason" example:"not_confirmed" doc:"A code; null unless it needs review"`
-	WaitsFor                *string                       `json:"waits_for" example:"retry" doc:"purchase; refund: the sender is owed; retry: the time retry_at; operator: an administrator who resolves or retries it; null: nothing"`
-	AllowedActions          []lifecycle.TransactionAction `json:"allowed_actions" example:"[\"retry\"]" doc:"What an administrator may do now"`
-	Resolutions             []lifecycle.TransactionState  `json:"resolutions" example:"[\"processed\",\"failed\"]" doc:"The outcomes to which it may be resolved now"`
-	WorkflowID              string                        `json:"workflow_id" example:"transaction/9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"In Temporal"`
-	ProcessingSince         *time.Time                    `json:"processing_since" example:"2026-03-01T12:00:00Z" doc:"The last time it was entered"`
-	DeadlineAt              *time.Time                    `json:"deadline_at" example:"2026-03-01T12:30:00Z" doc:"When administrators are alerted because it is in processing for too long; null in other states"`
-	RetryAt                 *time.Time                    `json:"retry_at" example:"2026-03-01T12:31:00Z" doc:"When the system tries a failed one again; null: it does not"`
-	GivenUpAt               *time.Time                    `json:"given_up_at" example:"2026-03-02T12:01:00Z" doc:"When the system stopped trying and asked an administrator; null: it did not, or one has retried it since"`
+	WaitsFor                *string                       `json:"waits_for" example:"retry" doc:"purchase; refund: money is owed to the sender; retry: the time retry_at; operator: an administrator to resolve or retry it; null: nothing"`
+	AllowedActions          []lifecycle.TransactionAction `json:"allowed_actions" example:"[\"retry\"]" doc:"Actions allowed to an administrator now"`
+	Resolutions             []lifecycle.TransactionState  `json:"resolutions" example:"[\"processed\",\"failed\"]" doc:"Outcomes to which it can be resolved now"`
+	WorkflowID              string                        `json:"workflow_id" example:"transaction/9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Workflow ID in Temporal"`
+	ProcessingSince         *time.Time                    `json:"processing_since" example:"2026-03-01T12:00:00Z" doc:"When it last entered processing"`
+	DeadlineAt              *time.Time                    `json:"deadline_at" example:"2026-03-01T12:30:00Z" doc:"When administrators are alerted that it has been processing for too long; null in other states"`
+	RetryAt                 *time.Time                    `json:"retry_at" example:"2026-03-01T12:31:00Z" doc:"When the system retries it after a failure; null: it does not"`
+	GivenUpAt               *time.Time                    `json:"given_up_at" example:"2026-03-02T12:01:00Z" doc:"When the system stopped retrying and asked an administrator; null: it did not, or an administrator has retried it since"`
 	CreatedAt               time.Time                     `json:"created_at" example:"2026-03-01T12:00:00Z"`
 	UpdatedAt               time.Time                     `json:"updated_at" example:"2026-03-01T12:00:00Z"`
-	ReceiptKey              string                        `json:"receipt_key" example:"0f8fad5bd9cb469fa16570867728950e" doc:"Whoever has it may read the receipt"`
-	ReceiptURL              *string                       `json:"receipt_url" doc:"The receipt's page, for the payer; null: the pages have no public address"`
+	ReceiptKey              string                        `json:"receipt_key" example:"0f8fad5bd9cb469fa16570867728950e" doc:"Anyone with it may read the receipt"`
+	ReceiptURL              *string                       `json:"receipt_url" doc:"Receipt page for the payer; null: the web pages have no public URL"`
 }
 
-// Ended says whether the transaction has a result. A failed one may still be retried.
+// Ended reports whether the transaction has a result. A failed one may still be retried.
 func (t Transaction) Ended() bool {
 	return t.Status == lifecycle.TransactionProcessed || t.Status == lifecycle.TransactionFailed
 }
@@ -89,34 +90,34 @@ func (t Transaction) Ended() bool {
 type Payment struct {
 	ID           string     `json:"id" example:"5"`
 	Kind         string     `json:"kind" enum:"purchase,refund"`
-	State        string     `json:"state" enum:"signed,paid,dead,bounced" doc:"signed: it may be on the chain or come there; dead: it paid nothing and never will"`
-	Attempt      int        `json:"attempt" example:"1" doc:"Of the transaction, when it was signed"`
+	State        string     `json:"state" enum:"signed,paid,dead,bounced" doc:"signed: it may be on the chain or still get there; dead: it paid nothing and never will"`
+	Attempt      int        `json:"attempt" example:"1" doc:"Attempt of the transaction when it was signed"`
 	Seqno        int64      `json:"seqno" example:"17"`
 	Destination  string     `json:"destination" example:"0:83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8"`
 	AmountNano   int64      `json:"amount_nano" example:"460900000"`
 	GasNano      int64      `json:"gas_nano" example:"2500000"`
-	ReturnedNano int64      `json:"returned_nano" example:"0" doc:"What came back, when it bounced"`
-	MessageHash  string     `json:"message_hash" example:"5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9" doc:"The normalised hash of what was broadcast"`
-	ChainHash    *string    `json:"chain_hash" example:"1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014" doc:"Of the wallet's transaction; null: it was not found"`
+	ReturnedNano int64      `json:"returned_nano" example:"0" doc:"Amount returned if it bounced"`
+	MessageHash  string     `json:"message_hash" example:"5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9" doc:"Normalised hash of the broadcast message"`
+	ChainHash    *string    `json:"chain_hash" example:"1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014" doc:"Hash of the wallet's transaction; null: not found"`
 	ValidUntil   time.Time  `json:"valid_until" example:"2026-03-01T12:01:00Z" doc:"By the chain's clock"`
 	SentAt       *time.Time `json:"sent_at" example:"2026-03-01T12:00:01Z" doc:"When it was first broadcast"`
-	SettledAt    *time.Time `json:"settled_at" example:"2026-03-01T12:00:09Z" doc:"When the chain had decided"`
-	KeptAt       *time.Time `json:"kept_at" example:"2026-03-01T12:00:15Z" doc:"When it was known that its receiver keeps it"`
+	SettledAt    *time.Time `json:"settled_at" example:"2026-03-01T12:00:09Z" doc:"When the chain decided"`
+	KeptAt       *time.Time `json:"kept_at" example:"2026-03-01T12:00:15Z" doc:"When it was confirmed that its recipient keeps it"`
 	CreatedAt    time.Time  `json:"created_at" example:"2026-03-01T12:00:00Z"`
 }
 
 // WholeTransaction is a transaction with its events and payments.
 type WholeTransaction struct {
 	Transaction
-	Events   []History `json:"events" doc:"From the first"`
-	Payments []Payment `json:"payments" doc:"What was signed for it, from the first"`
+	Events   []History `json:"events" doc:"Oldest first"`
+	Payments []Payment `json:"payments" doc:"Payments signed for it, oldest first"`
 
-	Ledger []LedgerEntry `json:"ledger" doc:"The entries of the ledger because of it, from the first"`
+	Ledger []LedgerEntry `json:"ledger" doc:"Its ledger entries, oldest first"`
 }
 
 // LedgerEntry is a change of the ledger.
 type LedgerEntry struct {
-	Cause     string    `json:"cause" example:"reserve/5" doc:"What happened, and to what"`
+	Cause     string    `json:"cause" example:"reserve/5" doc:"The event, and what it happened to"`
 	CreatedAt time.Time `json:"created_at" example:"2026-03-01T12:00:00Z"`
 	Postings  []Posting `json:"postings" doc:"They sum to zero"`
 }

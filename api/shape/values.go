@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// ID writes an id as clients see it.
+// ID formats an id as clients see it.
 func ID(id int64) string { return strconv.FormatInt(id, 10) }
 
-// ParseID reads what ID wrote; false: the text is not the id of anything.
+// ParseID is the inverse of ID; false: not a valid id.
 func ParseID(text string) (int64, bool) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	return id, err == nil && id > 0 && ID(id) == text
 }
 
-// OptionalID writes an id that may be missing: null then.
+// OptionalID formats an optional id: null if it is missing.
 func OptionalID(id *int64) *string {
 	if id == nil {
 		return nil
@@ -23,7 +23,7 @@ func OptionalID(id *int64) *string {
 	return &text
 }
 
-// Optional gives null for an empty text.
+// Optional returns null for an empty text.
 func Optional(text string) *string {
 	if text == "" {
 		return nil
@@ -31,7 +31,7 @@ func Optional(text string) *string {
 	return &text
 }
 
-// OptionalNumber gives null for zero.
+// OptionalNumber returns null for zero.
 func OptionalNumber(n int64) *int64 {
 	if n == 0 {
 		return nil
@@ -39,7 +39,7 @@ func OptionalNumber(n int64) *int64 {
 	return &n
 }
 
-// OptionalTime gives a moment that may be missing, in UTC.
+// OptionalTime returns an optional time in UTC.
 func OptionalTime(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
@@ -48,7 +48,7 @@ func OptionalTime(t *time.Time) *time.Time {
 	return &moment
 }
 
-// List makes a list that is never null.
+// List converts a list; the result is never null.
 func List[From, To any](all []From, each func(From) To) []To {
 	made := make([]To, len(all))
 	for i, one := range all {
@@ -57,7 +57,7 @@ func List[From, To any](all []From, each func(From) To) []To {
 	return made
 }
 
-// Value gives what a pointer points to, the zero value for null.
+// Value dereferences a pointer; the zero value for null.
 func Value[T any](p *T) (value T) {
 	if p != nil {
 		value = *p

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -14,7 +15,7 @@ var units = map[string][]string{
 	Russian: {"Б", "КБ", "МБ", "ГБ"},
 }
 
-// Size writes a number of bytes for people.
+// Size formats a number of bytes.
 func Size(language string, bytes int64) string {
 	names := units[language]
 	if names == nil {
@@ -35,7 +36,7 @@ func Size(language string, bytes int64) string {
 	return Decimal(language, fmt.Sprintf("%.*f", digits, value)) + " " + names[unit]
 }
 
-// Number writes a number with a space that does not break between each three digits, as in 1 000 000.
+// Number formats a number with a non-breaking space between groups of three digits, as in 1 000 000.
 func Number(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
@@ -44,7 +45,7 @@ func Number(n int64) string {
 	return digits
 }
 
-// Decimal writes a number with the language's decimal mark.
+// Decimal formats a number with the language's decimal mark.
 func Decimal(language, number string) string {
 	if language == Russian {
 		return strings.Replace(number, ".", ",", 1)
@@ -52,7 +53,37 @@ func Decimal(language, number string) string {
 	return number
 }
 
-// Date writes a day for people.
+// ofMany are the plural forms of Russian state names that differ from the singular.
+var ofMany = map[string]string{
+	"новая": "новых", "заблокирована": "заблокировано", "застряла": "застряло", "сделана": "сделано", "отменена": "отменено",
+	"начинается": "начинаются", "открывается файл": "открываются файлы", "отправляется": "отправляются", "загружается": "загружаются",
+	"ожидает": "ожидают", "обрабатывается": "обрабатываются", "выполнена": "выполнено", "не удалась": "не удалось",
+}
+
+// Counted formats how many are in a state.
+func Counted(language string, state Text, count int64) string {
+	name := state.Plain(language)
+	if language == Russian {
+		name = cmp.Or(ofMany[name], name)
+	}
+	return name + ": " + Number(count)
+}
+
+// Share formats a percentage.
+func Share(language string, percent float64) string {
+	return Decimal(language, fmt.Sprintf("%.4g", percent)) + " %"
+}
+
+// Day formats a date of the API, such as 2026-03-02.
+func Day(language, utc string) string {
+	at, err := time.Parse(time.DateOnly, utc)
+	if err != nil {
+		return utc
+	}
+	return Date(language, at)
+}
+
+// Date formats a date.
 func Date(language string, at time.Time) string {
 	if language == Russian {
 		return at.UTC().Format("02.01.2006")
@@ -60,15 +91,15 @@ func Date(language string, at time.Time) string {
 	return at.UTC().Format("2 Jan 2006")
 }
 
-// Clock writes a time of day for people, in UTC.
+// Clock formats a time of day, in UTC.
 func Clock(at time.Time) string { return at.UTC().Format("15:04:05 UTC") }
 
-// Moment writes a day and a time for people, in UTC: Telegram does not report their time zone.
+// Moment formats a date and a time, in UTC: Telegram does not report time zones.
 func Moment(language string, at time.Time) string {
 	return Date(language, at) + at.UTC().Format(" 15:04 UTC")
 }
 
-// Duration writes a time for people, in its one or two longest units.
+// Duration formats a duration in its one or two largest units.
 func Duration(language string, seconds int64) string {
 	minutes := (seconds + 30) / 60
 	switch {
@@ -84,7 +115,7 @@ func Duration(language string, seconds int64) string {
 	}
 }
 
-// Seconds writes a duration for people; nil: unknown.
+// Seconds formats a duration; nil: unknown.
 func Seconds(language string, n *float64) string {
 	if n == nil {
 		return TextNotKnown.In(language)
@@ -92,7 +123,7 @@ func Seconds(language string, n *float64) string {
 	return Duration(language, int64(max(0, *n)))
 }
 
-// Ago writes how long ago something was; nil: unknown.
+// Ago formats how long ago something was; nil: unknown.
 func Ago(language string, n *float64) string {
 	if n == nil {
 		return TextNotKnown.In(language)
@@ -100,7 +131,7 @@ func Ago(language string, n *float64) string {
 	return textAgo.In(language, Seconds(language, n))
 }
 
-// Clean makes a name fit for a line of text: one line, no characters that reverse the text's direction, never empty.
+// Clean makes a name fit for a line of text: one line, no characters that change the text direction, never empty.
 func Clean(name string) string {
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
@@ -126,13 +157,13 @@ func Shorten(name string, most int) string {
 }
 
 var (
-	// TextNotKnown stands for a time that is not known.
+	// TextNotKnown replaces an unknown time.
 	TextNotKnown = Text{"not known", "неизвестно"}
 
 	textAgo = Text{"%s ago", "%s назад"}
 )
 
-// Times, from the longest unit to the shortest: two units of each language.
+// Units of time, from the largest to the smallest.
 var (
 	textDaysHours    = Text{"%d d %d h", "%d д %d ч"}
 	textHoursMinutes = Text{"%d h %d min", "%d ч %d мин"}

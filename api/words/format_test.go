@@ -1,10 +1,14 @@
 package words_test
 
 import (
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"stagecoach/api/words"
+	"stagecoach/internal/lifecycle"
 )
 
 func TestShorten(t *testing.T) {
@@ -53,6 +57,33 @@ func TestNumber(t *testing.T) {
 	} {
 		if got := words.Number(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// TestCounted formats how many are in each state: some Russian state names are singular, and have another form for
+// many.
+func TestCounted(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[lifecycle.TaskState][2]string{
+		lifecycle.TaskNew: {"new: 3", "новых: 3"}, lifecycle.TaskBlocked: {"blocked: 3", "заблокировано: 3"},
+		lifecycle.TaskInProgress: {"in progress: 3", "в работе: 3"}, lifecycle.TaskStuck: {"stuck: 3", "застряло: 3"},
+	} {
+		for i, language := range []string{words.English, words.Russian} {
+			if got := words.Counted(language, words.TaskStates[state], 3); got != want[i] {
+				t.Errorf("%s: %q", language, got)
+			}
+		}
+	}
+
+	one := regexp.MustCompile(`(ая|а|ется|ает): `)
+	states := slices.Concat(
+		slices.Collect(maps.Values(words.TaskStates)), slices.Collect(maps.Values(words.DeliveryStates)),
+		slices.Collect(maps.Values(words.DownloadStates)), slices.Collect(maps.Values(words.TransactionStates)),
+	)
+	for _, state := range states {
+		if got := words.Counted(words.Russian, state, 3); one.MatchString(got) {
+			t.Errorf("%q stands for one", got)
 		}
 	}
 }

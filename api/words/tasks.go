@@ -9,10 +9,10 @@ import (
 // Tasks are the texts about tasks.
 var Tasks = Texts{Faults: taskFaults, Quotas: taskQuotas}
 
-// StepComment is the step that only adds a comment. Other steps are the name of an action, or the state to set.
+// StepComment is the step that only adds a comment. Other steps are the name of an action, or the status to set.
 const StepComment = "comment"
 
-// TaskSteps name the steps of a task: actions, and the statuses that a person can give it.
+// TaskSteps name the steps of a task: actions, and statuses that a person can set.
 var TaskSteps = map[string]Text{
 	string(lifecycle.TaskActionClaim):    {"✋ Claim", "✋ Взять"},
 	string(lifecycle.TaskActionEscalate): {"🚨 Escalate", "🚨 Эскалировать"},
@@ -29,7 +29,7 @@ var TaskSteps = map[string]Text{
 	StepComment:                          {"💬 Comment", "💬 Комментарий"},
 }
 
-// TaskStates name a task's state.
+// TaskStates name the states of a task.
 var TaskStates = map[lifecycle.TaskState]Text{
 	lifecycle.TaskNew:        {"🆕 new", "🆕 новая"},
 	lifecycle.TaskInProgress: {"▶️ in progress", "▶️ в работе"},
@@ -39,7 +39,7 @@ var TaskStates = map[lifecycle.TaskState]Text{
 	lifecycle.TaskCancelled:  {"🗑 cancelled", "🗑 отменена"},
 }
 
-// TaskPriorities name a task's priority; the usual one is not shown.
+// TaskPriorities name a task's priority; the default is not shown.
 var TaskPriorities = map[string]Text{
 	task.PriorityLow:      {"low priority", "низкий приоритет"},
 	task.PriorityNormal:   {"normal priority", "обычный приоритет"},
@@ -47,25 +47,29 @@ var TaskPriorities = map[string]Text{
 	task.PriorityCritical: {"🔥 critical", "🔥 критично"},
 }
 
-// What is said of one task.
+// About one task.
 var (
 	TaskNumber       = Text{"#%d", "№%d"}
 	TaskPrivate      = Text{"🔒 private", "🔒 личная"}
 	TaskHeldBy       = Text{"It is already claimed by %s.", "Её уже взял(а) %s."}
 	TaskYours        = Text{"It is already yours.", "Она уже ваша."}
 	TaskStillBlocked = Text{"It waits for tasks that are not done: %s.", "Она ждёт задач, которые не сделаны: %s."}
+	TaskNeverStarts  = Text{"It waits for a cancelled task and can never start: %s.", "Она ждёт отменённую задачу, и начать её нельзя: %s."}
 )
+
+// TaskDoneComment is the comment proposed for completing a task.
+var TaskDoneComment = Text{"Done, nothing to add.", "Сделано, добавить нечего."}
 
 var textNotNow = Text{"This is not possible any more: the task has changed.", "Это уже невозможно: задача изменилась."}
 
-// AboutTask are faults that have another meaning to a person when they are about a task.
+// AboutTask are faults that mean something else to a person when they concern a task.
 var AboutTask = map[fault.Code]Text{
 	fault.InvalidTransition:  textNotNow,
-	fault.InsufficientAccess: {"You may not do this with the task.", "Вам нельзя делать это с задачей."},
+	fault.InsufficientAccess: {"You are not allowed to do this with the task.", "Это действие с задачей вам недоступно."},
 	fault.Validation:         {"The comment is too long.", "Слишком длинный комментарий."},
 }
 
-// taskFaults are the plain words for the faults of tasks.
+// taskFaults explain the faults of tasks in plain words.
 var taskFaults = Faults{
 	fault.TaskNotFound:       {"No such task, or you may not see it.", "Такой задачи нет, или вам нельзя её видеть."},
 	fault.WorkspaceNotFound:  {"No such workspace.", "Такого рабочего пространства нет."},
@@ -75,14 +79,15 @@ var taskFaults = Faults{
 	fault.CyclicDependency:   {"These tasks would wait for each other forever.", "Эти задачи ждали бы друг друга вечно."},
 	fault.UnknownBlocker:     {"It would wait for a task that does not exist.", "Она ждала бы задачу, которой нет."},
 	fault.CannotEscalateOwn:  {"You cannot escalate your own task. Set it to blocked instead.", "Свою задачу нельзя эскалировать. Отметьте, что она заблокирована."},
-	fault.LeaseLost:          {"You do not have this task any more: its time was up, or somebody else took it.", "Эта задача уже не за вами: время вышло или её взял кто-то другой."},
+	fault.NoLease:            {"You hold this task without a lease: there is nothing to renew.", "Эта задача за вами без срока: продлевать нечего."},
+	fault.LeaseLost:          {"You no longer hold this task: its lease has expired, or somebody else took it.", "Эта задача уже не за вами: время вышло или её взял кто-то другой."},
 	fault.CannotTakeover:     {"The task is already yours. Set it to in progress instead.", "Задача уже ваша. Верните её в работу."},
 
 	fault.ReviewRequired:       {"Somebody else must approve the result first: submit it.", "Сначала результат должен одобрить кто-то другой: сдайте его."},
-	fault.SubmissionNotCurrent: {"There is no such result to judge, or a newer one has replaced it.", "Судить пока нечего, или есть результат новее."},
+	fault.SubmissionNotCurrent: {"There is no such result to review, or a newer one has replaced it.", "Такого результата нет, или его сменил более новый."},
 }
 
-// taskQuotas name the limit that is reached; each takes the limit.
+// taskQuotas name the limit that is reached; each takes the number.
 var taskQuotas = map[string]Text{
 	"tasks": {
 		"You have created %d tasks that are still open, which is the limit. Finish or cancel some first.",
@@ -98,7 +103,7 @@ var taskQuotas = map[string]Text{
 	},
 }
 
-// Who has or does something.
+// People and roles.
 var (
 	Nobody     = Text{"nobody", "никто"}
 	You        = Text{"you", "вы"}

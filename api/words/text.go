@@ -1,5 +1,5 @@
-// Package words has what the bot and the page say in both languages: names of states, reasons of failures, limits,
-// incidents, and how numbers and times are written. A workload has a file with its own words.
+// Package words has the bilingual texts of the bot and the pages: names of states, reasons of failures, limits,
+// incidents, and the formats of numbers and times. Each workload has a file with its own words.
 package words
 
 import (
@@ -8,17 +8,17 @@ import (
 	"unicode"
 )
 
-// Languages, as a user's row names them.
+// Languages, as stored in a user's row.
 const (
 	English = "en"
 	Russian = "ru"
 )
 
-// Text is one text in English and in Russian. Placeholders are those of fmt; the values that the bot puts into a
-// message must be HTML.
+// Text is one text in English and in Russian. Placeholders are those of fmt; values that the bot inserts into a message
+// must be HTML.
 type Text [2]string
 
-// In returns the text in a language; in English when the language is another one.
+// In returns the text in a language; in English if the language is neither.
 func (t Text) In(language string, args ...any) string {
 	pattern := t[0]
 	if language == Russian {
@@ -27,7 +27,7 @@ func (t Text) In(language string, args ...any) string {
 	return fmt.Sprintf(pattern, args...)
 }
 
-// Plain returns the text without the picture at its beginning, for where a page draws one.
+// Plain returns the text without its leading emoji, for pages that draw their own.
 func (t Text) Plain(language string, args ...any) string {
 	text := t.In(language, args...)
 	return strings.TrimLeftFunc(text, func(r rune) bool {

@@ -11,7 +11,7 @@ import (
 // Transactions are the texts about transactions and payments.
 var Transactions = Texts{Faults: transactionFaults, Alerts: transactionAlerts, AlertsOver: transactionAlertsOver}
 
-// FailureTexts say in plain words why Stars were not bought, by the message in the record.
+// FailureTexts explain why Stars were not bought, by the message in the record.
 var FailureTexts = map[string]Text{
 	stars.InvalidUsername.Message:       {"Stars can be bought for people only: this name belongs to a channel or a bot.", "Звёзды можно купить только человеку: это имя канала или бота."},
 	stars.InvalidUsernameFormat.Message: {"The comment does not begin with a username.", "Комментарий начинается не с имени пользователя."},
@@ -31,19 +31,19 @@ var TransactionStates = map[lifecycle.TransactionState]Text{
 	lifecycle.TransactionFailed:     {"❌ failed", "❌ не удалась"},
 }
 
-// ReviewTexts say why a transaction needs review, by the reason in the record.
+// ReviewTexts explain why a transaction needs review, by the reason in the record.
 var ReviewTexts = map[string]Text{
 	transaction.ReviewNotConfirmed: {"it is paid, but Fragment has not confirmed that the Stars were sent.", "оплата прошла, но Fragment не подтвердил, что звёзды отправлены."},
 	transaction.ReviewMismatch:     {"the payment on the chain differs from the one that was signed.", "платёж в блокчейне отличается от подписанного."},
 	transaction.ReviewLate:         {"a payment that was considered failed was made after all.", "платёж, который считался несостоявшимся, всё же прошёл."},
-	transaction.ReviewBounced:      {"it was processed, but the money of its purchase has come back since. Did the Stars arrive?", "заказ признан выполненным, но деньги за покупку потом вернулись. Пришли ли звёзды?"},
+	transaction.ReviewBounced:      {"it was processed, but its payment has bounced since. Did the Stars arrive?", "заказ признан выполненным, но деньги за покупку потом вернулись. Пришли ли звёзды?"},
 	transaction.ReviewRefundLimit:  {"the refund is above the limit for one refund: resolve it as failed to allow the refund, or write it off.", "возврат больше предела для одного возврата: завершите разбор как failed, чтобы разрешить его, или спишите."},
-	transaction.ReviewDeposit:      {"the deposit, or the deposits of a day, are above the limits of what is paid for without a review: resolve it as processing when the deposit is right, else as failed.", "перевод или переводы за сутки больше предела того, что оплачивают без разбора: завершите разбор как processing, если перевод верен, иначе как failed."},
-	transaction.ReviewAsked:        {"an administrator has asked for it: resolve it as processing to let it go on.", "об этом попросил администратор: завершите разбор как processing, чтобы заказ продолжился."},
-	transaction.ReviewLost:         {"the chain has a payment that the record does not know: it may belong to this transaction.", "в блокчейне есть платёж, которого нет в записях: возможно, он относится к этой транзакции."},
+	transaction.ReviewDeposit:      {"the deposit, or the deposits of one day, are above the limits for orders without a review: resolve it as processing if the deposit is right, otherwise as failed.", "перевод или переводы за сутки превышают предел для заказов без разбора: завершите разбор как processing, если перевод верен, иначе как failed."},
+	transaction.ReviewAsked:        {"an administrator asked for a review: resolve it as processing to continue.", "об этом попросил администратор: завершите разбор как processing, чтобы заказ продолжился."},
+	transaction.ReviewLost:         {"the chain has a payment that is not in the record: it may belong to this transaction.", "в блокчейне есть платёж, которого нет в записях: возможно, он относится к этой транзакции."},
 }
 
-// transactionFaults are the plain words for the faults of transactions and payments.
+// transactionFaults explain the faults of transactions and payments in plain words.
 var transactionFaults = Faults{
 	fault.ReceiptNotFound:     {"No such receipt. Open the link exactly as it was sent.", "Такого чека нет. Откройте ссылку точно такой, какой её прислали."},
 	fault.TransactionNotFound: {"No such transaction.", "Такой транзакции нет."},
@@ -83,7 +83,7 @@ var (
 		notice.AlertRefund:             {"A refund could not be paid. See /tx", "Не удалось вернуть деньги. Смотрите /tx"},
 		notice.AlertChain:              {"The wallet cannot be followed. New transfers are not seen, and payments are not confirmed.", "За кошельком не удаётся следить. Новых переводов не видно, платежи не подтверждаются."},
 		notice.AlertChainClock:         {"The time that toncenter reports differs from ours by more than two minutes. Nothing that depends on it is trusted, so purchases wait. Check this machine's clock, then toncenter.", "Время, которое сообщает toncenter, расходится с нашим больше чем на две минуты. Всему, что от него зависит, нельзя верить, поэтому покупки ждут. Проверьте часы этой машины, затем toncenter."},
-		notice.AlertChainMessage:       {"A transfer to the wallet has a message that cannot be read. Its money is booked as other and no order is made of it. The worker's log names the transaction: look at it on the chain.", "Сообщение одного перевода на кошелёк не читается. Деньги учтены как прочие, заказа по нему нет. Хеш транзакции есть в журнале worker: посмотрите её в блокчейне."},
+		notice.AlertChainMessage:       {"A transfer to the wallet has a message that cannot be read. Its money is booked as other, and no order is created for it. The worker's log names the transaction: check it on the chain.", "Сообщение одного перевода на кошелёк не читается. Деньги учтены как прочие, заказа по нему нет. Хеш транзакции есть в журнале worker: посмотрите её в блокчейне."},
 		notice.AlertFragmentAway:       {"Fragment has not answered for some minutes. Purchases of Stars are retried and may fail.", "Fragment не отвечает уже несколько минут. Покупки звёзд повторяются и могут не удаться."},
 	}
 
@@ -98,7 +98,7 @@ var (
 		notice.AlertRefund:             {"Refunds are paid again.", "Возвраты снова проходят."},
 		notice.AlertChain:              {"The wallet is followed again.", "За кошельком снова удаётся следить."},
 		notice.AlertChainClock:         {"The time that toncenter reports is right again.", "Время, которое сообщает toncenter, снова верно."},
-		notice.AlertChainMessage:       {"New transfers can be read.", "Новые переводы читаются."},
+		notice.AlertChainMessage:       {"New transfers can be read again.", "Новые переводы снова читаются."},
 		notice.AlertFragmentAway:       {"Fragment answers again.", "Fragment снова отвечает."},
 	}
 )

@@ -2,15 +2,15 @@ package words
 
 import "maps"
 
-// Texts are the texts about one workload, or about none, that are found by a code or a name.
+// Texts are texts about one workload, or about none, that are looked up by a code or a name.
 type Texts struct {
 	Faults     Faults
-	Quotas     map[string]Text // which limit is reached, by its name; each takes the limit
-	Alerts     map[string]Text // that an incident has begun, by its kind
-	AlertsOver map[string]Text // that it is over
+	Quotas     map[string]Text // the reached limit, by name; each takes the number
+	Alerts     map[string]Text // an incident has begun, by its kind
+	AlertsOver map[string]Text // it is over
 }
 
-// NewTexts makes texts that others can be added to.
+// NewTexts returns texts to which others can be added.
 func NewTexts(all ...Texts) Texts {
 	made := Texts{Faults: Faults{}, Quotas: map[string]Text{}, Alerts: map[string]Text{}, AlertsOver: map[string]Text{}}
 	for _, texts := range all {

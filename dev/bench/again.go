@@ -21,9 +21,9 @@ import (
 
 const againTurns = 5 // each with three starts; the median counts
 
-// measureAgain kills all that "go run ./dev" runs with SIGKILL, and measures its next start on what is left. Its processes
-// are dev itself, in which worker, API and stand-ins run, and the servers. The baseline is a start of the same PostgreSQL
-// and Temporal alone on what another such kill has left.
+// measureAgain kills everything that "go run ./dev" runs with SIGKILL, and measures its next start on what is left. Its
+// processes are dev itself, in which worker, API and simulators run, and the servers. The baseline is a start of the
+// same PostgreSQL and Temporal alone after another such kill.
 func measureAgain(ctx context.Context, m *machine) (rows []row, err error) {
 	if err := m.programs.Build(ctx, "dev"); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func measureAgain(ctx context.Context, m *machine) (rows []row, err error) {
 
 	var took [3][]float64
 	for range againTurns {
-		// The first start is not measured: it makes each of the others find what a killed stack has left.
+		// The first start is not measured: after it each of the others starts on what a killed stack has left.
 		for i, start := range []func(context.Context) (float64, error){a.startStack, a.startStack, a.startBare} {
 			seconds, err := start(ctx)
 			if err != nil {
@@ -62,7 +62,8 @@ type again struct {
 	temporal *servers.Temporal
 }
 
-// prepare creates the tables and all else that only a first start does, and finds the programs of the bare servers.
+// prepare creates the tables and everything else that only a first start does, and finds the programs of the bare
+// servers.
 func (a *again) prepare(ctx context.Context) (err error) {
 	if _, err := a.startStack(ctx); err != nil {
 		return err
@@ -98,7 +99,7 @@ func (a *again) startStack(ctx context.Context) (seconds float64, err error) {
 
 	for _, err = os.Stat(ready); err != nil; _, err = os.Stat(ready) {
 		select {
-		case <-dev.Done(): // it limits the time of its start itself
+		case <-dev.Done(): // it limits its own start time
 			return 0, fmt.Errorf("dev did not start: %s", dev.log)
 		case <-ctx.Done():
 			dev.stop()
@@ -126,7 +127,7 @@ func (a *again) startBare(ctx context.Context) (seconds float64, err error) {
 	return seconds, nil
 }
 
-// killBare leaves the data as SIGKILL does, and no shared memory of PostgreSQL.
+// killBare leaves the data as SIGKILL does, but no shared memory of PostgreSQL.
 func (a *again) killBare() {
 	a.postgres.Kill()
 	a.temporal.Kill()

@@ -23,10 +23,10 @@ import (
 // childCommand starts this program as a child: "child <kind> <settings>".
 const childCommand = "child"
 
-// bareKind is the child that runs the worker of a baseline; all others are stand-ins.
+// bareKind is the child that runs the worker of a baseline; all others are simulators.
 const bareKind = "bare"
 
-// beChild runs one stand-in, or the baseline's worker, in a process of its own. It ends with its standard input, which
+// beChild runs one simulator, or the baseline's worker, in its own process. It ends with its standard input, which
 // closes when the parent dies.
 func beChild(ctx context.Context, kind string, args []string, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -63,7 +63,7 @@ func beChild(ctx context.Context, kind string, args []string, in io.Reader, out 
 	return served.Close()
 }
 
-// process is a child that runs.
+// process is a running child.
 type process struct {
 	*stack.Child
 	log *logTail
@@ -86,7 +86,7 @@ func startChild(kind string, settings any) (p *process, ready string, err error)
 	if err != nil {
 		return nil, "", err
 	}
-	if _, err := command.StdinPipe(); err != nil { // open as long as this process lives
+	if _, err := command.StdinPipe(); err != nil { // open for as long as this process lives
 		return nil, "", err
 	}
 	if p, err = startProcess(command); err != nil {
@@ -102,7 +102,7 @@ func startChild(kind string, settings any) (p *process, ready string, err error)
 	return p, strings.TrimSpace(line), nil
 }
 
-// startApart starts a stand-in in a process of its own.
+// startApart starts a simulator in its own process.
 func startApart(kind string, options any) (url string, stop func() error, err error) {
 	child, url, err := startChild(kind, options)
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *process) awaitLog(ctx context.Context, text string) error {
 	return nil
 }
 
-// stop asks the process to end, and kills it when it does not.
+// stop asks the process to end, and kills it if it does not.
 func (p *process) stop() {
 	_ = p.Process.Signal(syscall.SIGTERM)
 	select {
@@ -148,7 +148,7 @@ func (p *process) stop() {
 	}
 }
 
-// killTree kills a process and all below it with SIGKILL, and waits until they have ended.
+// killTree kills a process and all its descendants with SIGKILL, and waits until they have ended.
 func killTree(pid int) error {
 	_ = syscall.Kill(pid, syscall.SIGSTOP) // it must neither notice that its children end nor start others
 	below := descendants(pid)
@@ -169,7 +169,7 @@ func killTree(pid int) error {
 	return nil
 }
 
-// descendants lists the processes below a process, each before its own children.
+// descendants lists the descendants of a process, each before its own children.
 func descendants(pid int) (all []int) {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, list := range lists {
@@ -183,7 +183,7 @@ func descendants(pid int) (all []int) {
 	return all
 }
 
-// ended reports whether each thread of a process is gone, or a zombie, of which nothing is open any more.
+// ended reports whether each thread of a process is gone, or a zombie, which no longer holds anything open.
 func ended(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	return !slices.ContainsFunc(threads, func(thread string) bool {
@@ -192,7 +192,7 @@ func ended(pid int) bool {
 	})
 }
 
-// memory reads a value of the process's status in bytes: VmRSS, its present memory, or VmHWM, the peak.
+// memory reads a value of the process's status in bytes: VmRSS, its current memory, or VmHWM, the peak.
 func (p *process) memory(name string) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
 	if err != nil {

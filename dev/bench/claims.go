@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/task"
 )
@@ -21,7 +21,7 @@ const (
 	batchSize   = 500
 )
 
-// measureClaims lets agents claim tasks, each a task of its own and many at a time, with the API's code.
+// measureClaims has agents claim tasks, each its own and many at a time, with the API's code.
 func measureClaims(ctx context.Context, m *machine) ([]row, error) {
 	var ours, bare []float64
 	err := m.takeTurns(ctx, nil, func(r *rig) error {
@@ -45,7 +45,7 @@ func measureClaims(ctx context.Context, m *machine) ([]row, error) {
 	return []row{measured(name, "claims/s", ours...).against(updateName, bare...).atLeast(0.8)}, nil
 }
 
-// claims lets an agent claim the tasks of a new team, which is ended afterwards.
+// claims has agents claim the tasks of a new team, whose tasks are ended afterwards.
 func (r *rig) claims(ctx context.Context) (perSecond float64, err error) {
 	team, err := r.team(ctx, nil)
 	if err != nil {
@@ -72,7 +72,7 @@ type team struct {
 	agent   account.User
 }
 
-// team makes a workspace whose tasks have these deadlines, in minutes, and otherwise the usual ones.
+// team creates a workspace whose tasks have these deadlines, in minutes, and otherwise the usual ones.
 func (r *rig) team(ctx context.Context, deadlines map[lifecycle.TaskState]float64) (t team, err error) {
 	t.rig = r
 	for _, user := range []*account.User{&t.creator, &t.agent} {
@@ -82,7 +82,7 @@ func (r *rig) team(ctx context.Context, deadlines map[lifecycle.TaskState]float6
 	}
 
 	name := "Bench"
-	if t.space, err = r.tasks.CreateWorkspace(ctx, t.creator, service.WorkspaceChange{Name: &name, StatusDeadlines: deadlines}, ""); err != nil {
+	if t.space, err = r.tasks.CreateWorkspace(ctx, t.creator, tasks.WorkspaceChange{Name: &name, StatusDeadlines: deadlines}, ""); err != nil {
 		return t, err
 	}
 
@@ -93,7 +93,7 @@ func (r *rig) team(ctx context.Context, deadlines map[lifecycle.TaskState]float6
 	return t, err
 }
 
-// make makes tasks in batches and waits until their workflows have begun.
+// make creates tasks in batches and waits until their workflows have begun.
 func (t team) make(ctx context.Context, howMany int) ([]task.Task, error) {
 	made := make([][]task.Task, (howMany+batchSize-1)/batchSize)
 	batches, ctx := errgroup.WithContext(ctx)
@@ -119,8 +119,8 @@ func (t team) make(ctx context.Context, howMany int) ([]task.Task, error) {
 	return all, nil
 }
 
-// forget ends the tasks that are left in the record. The reconciler of the next rig, whose server does not know them,
-// would start them again.
+// forget ends the remaining tasks in the record. Otherwise the reconciler of the next rig, whose server does not know
+// them, would start them again.
 func (t team) forget(ctx context.Context) {
 	for before := int64(0); ; {
 		tasks, err := t.store.Tasks.List(ctx, task.Filter{WorkspaceID: t.space.ID, Before: before, Limit: 200})
@@ -142,7 +142,7 @@ const (
 	startsAtAll = 50 // workflows that are started at a time
 )
 
-// bareEntity is the smallest workflow with updates: it does nothing else, until its server stops.
+// bareEntity is the smallest workflow with updates: it does nothing else until its server stops.
 func bareEntity(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandler(ctx, bareUpdate, func(workflow.Context, int) (int, error) { return 1, nil })
 	if err != nil {
@@ -152,7 +152,7 @@ func bareEntity(ctx workflow.Context) error {
 	return nil
 }
 
-// bareTimer waits for a moment.
+// bareTimer waits until a point in time.
 func bareTimer(ctx workflow.Context, due time.Time) error {
 	return workflow.Sleep(ctx, due.Sub(workflow.Now(ctx)))
 }
@@ -173,7 +173,7 @@ func (r *rig) startBare(ctx context.Context, howMany int, kind any, args ...any)
 	return ids, starts.Wait()
 }
 
-// poke makes one update of a bare entity.
+// poke sends one update to a bare entity.
 func (r *rig) poke(ctx context.Context, id string) error {
 	handle, err := r.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: id, UpdateName: bareUpdate, Args: []any{1}, WaitForStage: client.WorkflowUpdateStageCompleted,

@@ -14,13 +14,13 @@ import (
 
 const (
 	dueTasks     = 1000
-	dueAfter     = 12 * time.Second // long enough to make all of them
+	dueAfter     = 12 * time.Second // long enough to create all of them
 	dueLongest   = 2 * time.Minute  // until the last one must have expired
 	deadlineName = "1,000 workflows with nothing but a timer"
 )
 
-// measureDeadlines lets many deadlines pass at once. A task has expired when the record says so, a bare
-// timer when its workflow has ended.
+// measureDeadlines lets many deadlines pass at once. A task has expired when the record says so, a bare timer when its
+// workflow has ended.
 func measureDeadlines(ctx context.Context, m *machine) ([]row, error) {
 	var ours, bare lateness
 	err := m.takeTurns(ctx, nil,
@@ -51,7 +51,7 @@ func (l *lateness) add(late []float64, err error) error {
 	return nil
 }
 
-// early counts those that expired before their time.
+// early counts those that expired too early.
 func early(late []float64) (count float64) {
 	for _, by := range late {
 		if by < 0 {
@@ -61,7 +61,7 @@ func early(late []float64) (count float64) {
 	return count
 }
 
-// expireTogether makes tasks that are due at once and returns by how many milliseconds each was late.
+// expireTogether creates tasks that are due at the same time and returns by how many milliseconds each was late.
 func (r *rig) expireTogether(ctx context.Context) ([]float64, error) {
 	team, err := r.team(ctx, map[lifecycle.TaskState]float64{lifecycle.TaskNew: dueAfter.Minutes()})
 	if err != nil {

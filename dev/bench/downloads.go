@@ -32,22 +32,22 @@ const (
 
 	tickJobs     = 10_000
 	tickWarmUp   = 1
-	ticks        = 4 // that are measured, of ours and of the baseline
+	ticks        = 4 // measured ones, of ours and of the baseline
 	tickCategory = "bench"
-	tickChunk    = 1000 // torrents per request that makes them
+	tickChunk    = 1000 // torrents per request that creates them
 	tickPause    = 50 * time.Millisecond
 	tickName     = "one request, and a row at a time"
 )
 
-// measureDownloads polls a stand-in with many active downloads, which all make progress, and writes the result: once with
-// the watcher, once in the simplest way.
+// measureDownloads polls a simulator with many active downloads, which all make progress, and writes the result: once
+// with the watcher, once in the simplest way.
 func measureDownloads(ctx context.Context, m *machine) (rows []row, err error) {
 	conn, err := pgx.Connect(ctx, m.postgres.URL)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	defer func() { // the reconciler of the next rig would start them
+	defer func() { // otherwise the next rig's reconciler would start them
 		_, forgetErr := conn.Exec(ctx, `DELETE FROM download_jobs WHERE source = 'bench'`)
 		err = errors.Join(err, forgetErr)
 	}()
@@ -58,7 +58,7 @@ func measureDownloads(ctx context.Context, m *machine) (rows []row, err error) {
 		}
 
 		plain := &plainTicks{url: url, conn: conn}
-		var atFirst float64 // at its start a watcher also reads the torrents that were left over
+		var atFirst float64 // at its start a watcher also reads leftover torrents
 		polls, err := m.watch(url, func() (err error) {
 			if len(plain.whole) == 0 {
 				atFirst, err = torrentRequests(ctx, url)
@@ -93,7 +93,7 @@ func measureDownloads(ctx context.Context, m *machine) (rows []row, err error) {
 	return rows, err
 }
 
-// withTorrents runs the stand-in for qBittorrent in a process of its own.
+// withTorrents runs a simulated qBittorrent in its own process.
 func (m *machine) withTorrents(fn func(url string) error) error {
 	ground := stack.Ground{Apart: startApart}
 	err := ground.StartQBittorrentStandIn(torrentsim.QBittorrentOptions{
@@ -105,7 +105,7 @@ func (m *machine) withTorrents(fn func(url string) error) error {
 	return errors.Join(fn(ground.StandIns.QBittorrent), ground.Close())
 }
 
-// fillTorrents makes active jobs without workflows, so that the watcher signals none.
+// fillTorrents creates active jobs without workflows, so that the watcher signals none.
 func (m *machine) fillTorrents(ctx context.Context, conn *pgx.Conn, url string) error {
 	user, err := m.store.Accounts.CreateUser(ctx, account.User{Name: "Bench", Status: account.UserActive}, account.NewToken())
 	if err != nil {
@@ -187,7 +187,7 @@ type plainTicks struct {
 	whole []float64
 }
 
-// tick asks for all torrents and writes one row after the other.
+// tick requests all torrents and writes one row after the other.
 func (p *plainTicks) tick(ctx context.Context) error {
 	if p.web == nil {
 		p.web = qbt.NewClient(qbt.Config{Host: p.url, Username: torrentUser, Password: torrentPassword, RetryAttempts: 1})
@@ -214,7 +214,7 @@ func (p *plainTicks) tick(ctx context.Context) error {
 	return nil
 }
 
-// torrentRequests counts the requests to a stand-in, without logins.
+// torrentRequests counts the requests to a simulator, without logins.
 func torrentRequests(ctx context.Context, url string) (count float64, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/_/requests", nil)
 	if err != nil {

@@ -1,10 +1,10 @@
-// Command bench measures Stagecoach on this machine. Each figure stands beside a baseline of the same run; the two take
-// turns, so that other load on the machine affects both. A missed aim is information and not a failure: the exit code
-// is not 0 only when a measurement failed.
+// Command bench measures Stagecoach on this machine. Each figure has a baseline from the same run; the two alternate,
+// so that other load on the machine affects both. A missed target is information, not a failure: the exit code is only
+// nonzero if a measurement failed.
 //
 //	go run ./dev/bench [--json] [name…]
 //
-// Like the worker, the stand-ins run in processes of their own: this program starts itself for them.
+// Like the worker, the simulators run in their own processes: this program starts itself for them.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// figure is a measurement; it may give several rows.
+// figure is a measurement; it may return several rows.
 type figure struct {
 	name    string
 	about   string
@@ -117,7 +117,7 @@ func announce(to io.Writer, chosen []figure) {
 	fmt.Fprintf(to, "%s: some %.0f minutes\n", strings.Join(names, ", "), math.Ceil(all.Minutes()))
 }
 
-// measure takes one figure after the other; a failure does not stop the others.
+// measure takes one measurement after the other; a failure does not stop the others.
 func measure(ctx context.Context, m *machine, chosen []figure, progress io.Writer) (rows []row, failures error) {
 	for _, f := range chosen {
 		fmt.Fprintf(progress, "%s: %s …", f.name, f.about)

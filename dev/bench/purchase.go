@@ -13,7 +13,7 @@ import (
 const (
 	buyLatency  = 20 * time.Millisecond // of each call to another system
 	buySamples  = 20
-	buyPoll     = time.Second // how soon a transfer is seen; later steps wait for no poll
+	buyPoll     = time.Second // how soon a transfer is detected; later steps wait for no poll
 	buyPatience = 15 * time.Minute
 	buyAgainst  = "the same calls alone"
 )
@@ -33,7 +33,7 @@ func measurePurchase(ctx context.Context, m *machine) (rows []row, err error) {
 	return rows, err
 }
 
-// buyer buys at one shop through Stagecoach, and at another one without.
+// buyer buys at one shop through Stagecoach, and directly at another one.
 type buyer struct {
 	*rig
 	shop, bare *shop
@@ -84,7 +84,7 @@ func (b *buyer) buyOne(ctx context.Context, reader int) (took float64, err error
 	return b.fromDetection(ctx, hash)
 }
 
-// fromDetection returns how long a transaction took, in milliseconds, by the record.
+// fromDetection returns how long a transaction took according to the record, in milliseconds.
 func (b *buyer) fromDetection(ctx context.Context, hash string) (float64, error) {
 	events, err := b.store.Transactions.EventsOf(ctx, hash)
 	if err != nil {

@@ -24,7 +24,8 @@ import (
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/yandexsim"
 	"stagecoach/dev/stack"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/deliveries"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/delivery"
@@ -37,14 +38,14 @@ const (
 )
 
 // rig is one complete Stagecoach for measurements. Its Temporal server is its own, empty and in memory, because a
-// server slows as it fills. Stand-ins and worker each run in a process of their own.
+// server slows as it fills. Simulators and worker each run in their own process.
 type rig struct {
 	*machine
 	ground     stack.Ground
 	temporal   *servers.Temporal
 	client     client.Client
-	deliveries *service.Deliveries
-	tasks      *service.Tasks
+	deliveries *deliveries.Service
+	tasks      *tasks.Service
 	files      string // the storage's folder
 	apiURL     string
 	worker     *process
@@ -78,8 +79,8 @@ func (m *machine) withRig(ctx context.Context, o rigOptions, fn func(*rig) error
 	return fn(r)
 }
 
-// takeTurns builds some rigs for ours, each with the settings of its worker, and as many with the worker of a baseline for
-// bare, by turns. Each rig is new, because an in-memory server slows as it fills.
+// takeTurns alternately builds rigs for ours, each with the settings of its worker, and rigs with the worker of a
+// baseline for bare. Each rig is new, because an in-memory server slows as it fills.
 func (m *machine) takeTurns(ctx context.Context, settings map[string]string, ours, bare func(*rig) error) error {
 	for range rigRounds {
 		if err := m.withRig(ctx, rigOptions{settings: settings}, ours); err != nil {
@@ -110,8 +111,8 @@ func (r *rig) start(ctx context.Context, o rigOptions) (err error) {
 	}
 
 	quiet := slog.New(slog.DiscardHandler)
-	r.deliveries = &service.Deliveries{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: quiet}
-	r.tasks = &service.Tasks{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
+	r.deliveries = &deliveries.Service{Temporal: r.client, Store: r.store, MaxFileSize: 2_097_152_000, Log: quiet}
+	r.tasks = &tasks.Service{Temporal: r.client, Store: r.store, Log: quiet, Patience: time.Minute}
 	return r.startWorker(ctx, o.settings)
 }
 
@@ -138,7 +139,7 @@ func (r *rig) startStandIns(o rigOptions) error {
 }
 
 func (r *rig) startWorker(ctx context.Context, settings map[string]string) (err error) {
-	r.worker, err = r.startProgram(ctx, "worker", settings, `"worker runs"`)
+	r.worker, err = r.startProgram(ctx, "worker", settings, `"worker started"`)
 	return err
 }
 
@@ -151,7 +152,7 @@ func (r *rig) startAPI(ctx context.Context, settings map[string]string) (*proces
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
 	r.apiURL = "http://" + addr
 	settings["STAGECOACH_API_ADDR"], settings["STAGECOACH_BOT"] = addr, "false"
-	return r.startProgram(ctx, "api", settings, `"API listens"`)
+	return r.startProgram(ctx, "api", settings, `"API listening"`)
 }
 
 // startProgram runs one of our programs and waits until it logs that it is ready.
@@ -192,7 +193,7 @@ func (r *rig) close() error {
 	return errors.Join(r.ground.Close(), os.RemoveAll(r.files))
 }
 
-// user makes an active user with a chat.
+// user creates an active user with a chat.
 func (r *rig) user(ctx context.Context) (account.User, error) {
 	id := 1000 + r.serial.Add(1)
 	if err := post(ctx, fmt.Sprintf("%s/_/users/%d/messages", r.ground.StandIns.Telegram, id), map[string]string{"text": "hello"}); err != nil {
@@ -237,12 +238,12 @@ func (r *rig) warmUp(ctx context.Context) error {
 	return r.await(ctx, job)
 }
 
-// post sends JSON to a stand-in.
+// post sends JSON to a simulator.
 func post(ctx context.Context, url string, body any) error {
 	return send(ctx, http.MethodPost, url, body, nil)
 }
 
-// send sends JSON with any method and decodes the answer, unless into is nil.
+// send sends JSON with any method and decodes the response, unless into is nil.
 func send(ctx context.Context, method, url string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -256,7 +257,7 @@ func send(ctx context.Context, method, url string, body, into any) error {
 	return answer(request, into)
 }
 
-// answer makes a request and decodes the answer, unless into is nil.
+// answer makes a request and decodes the response, unless into is nil.
 func answer(request *http.Request, into any) error {
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The sales are measured at the pace of the real chain and the real Fragment, but so many times as fast.
+// Sales are measured at the pace of the real chain and the real Fragment, but so many times faster.
 const (
 	salesSpeed   = 6
 	salesBlock   = 400 * time.Millisecond // of the real chain
@@ -15,11 +15,11 @@ const (
 	salesRate    = 2                      // requests to Fragment a second
 	salesLatency = 80 * time.Millisecond
 	salesOrders  = 60
-	salesNeeds   = 4 // requests to Fragment that a purchase needs: search, request, link, confirmation
+	salesNeeds   = 4 // requests to Fragment per purchase: search, request, link, confirmation
 )
 
-// measureSales counts the purchases a minute of many customers who come at once. It is compared with what Fragment's rate
-// of requests allows a session.
+// measureSales counts the purchases per minute when many customers come at once. The baseline is what Fragment's
+// request rate allows a session.
 func measureSales(ctx context.Context, m *machine) (rows []row, err error) {
 	pace := shopPace{latency: salesLatency / salesSpeed, block: salesBlock / salesSpeed, finality: salesFinal / salesSpeed}
 	err = m.withShop(ctx, pace, func(s *shop) error {

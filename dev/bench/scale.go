@@ -34,8 +34,8 @@ const (
 	scaleBatch    = 500 // events of one reading
 )
 
-// measureScale fills the record with the events of three months and measures the status and all lists, of which the slowest
-// counts. The baselines read the rows without counts or indexes; both take turns.
+// measureScale fills the record with the events of three months and measures the status and all lists, of which the
+// slowest counts. The baselines read the rows without counts or indexes; the two alternate.
 func measureScale(ctx context.Context, m *machine) (rows []row, err error) {
 	events, err := scaleSize()
 	if err != nil {
@@ -104,14 +104,14 @@ type scalePart struct {
 	name    string
 	do      func() error
 	scan    string // the same without counts or indexes for it
-	against string // what that is
+	against string // description of that
 }
 
 // countingRows is the status's baseline.
 const countingRows = `SELECT state, count(*) FROM jobs GROUP BY state; SELECT status, count(*) FROM tasks GROUP BY status;
 	SELECT status, count(*) FROM download_jobs GROUP BY status; SELECT status, count(*) FROM transactions GROUP BY status`
 
-// scaleStatus is what an administrator asks for. A reporter caches for a second, so each time has a new one.
+// scaleStatus is what an administrator asks for. A reporter caches for a second, so each run has a new one.
 func scaleStatus(ctx context.Context, m *machine) scalePart {
 	return scalePart{"status", func() error {
 		_, err := status.New(status.Options{
@@ -204,7 +204,7 @@ func scaleLists(ctx context.Context, m *machine) (parts []scalePart, err error) 
 	return parts, nil
 }
 
-// silentTemporal is a Temporal that does not answer: what it reports of its queues does not depend on the rows.
+// silentTemporal is a Temporal that does not answer: what it reports about its queues does not depend on the rows.
 type silentTemporal struct{ client.Client }
 
 // WorkflowService implements client.Client.

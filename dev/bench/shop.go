@@ -16,8 +16,8 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// shop is a wallet on a chain of its own and a Fragment that reads that chain, each in a process of its own. Every call
-// of either takes a known time.
+// shop is a wallet on its own chain and a Fragment that reads that chain, each in its own process. Every call to either
+// takes a known time.
 type shop struct {
 	ground stack.Ground
 	wallet *ton.Wallet
@@ -34,9 +34,9 @@ type shopPace struct {
 	finality time.Duration // from a block until it is final
 }
 
-const shopRate = 10_000 // requests per second: the limits of the real ones are not to be measured
+const shopRate = 10_000 // requests per second: the limits of the real ones are not measured
 
-// withShop runs the stand-ins of a shop.
+// withShop runs the simulators of a shop.
 func (m *machine) withShop(ctx context.Context, pace shopPace, fn func(*shop) error) (err error) {
 	seed := make([]byte, ed25519.SeedSize)
 	rand.Read(seed)
@@ -99,7 +99,7 @@ const (
 	starsPaid   = 600_000_000 // nanoTON, for so many Stars and gas
 )
 
-// buy is the baseline: the calls of one purchase from its order to the Stars, one after the other, without anything in
+// buy is the baseline: the calls of one purchase from its order to the Stars, one after the other, with nothing in
 // between.
 func (s *shop) buy(ctx context.Context, username string) error {
 	recipient, err := s.fragment.Search(ctx, username, starsBought)
@@ -149,7 +149,7 @@ func (s *shop) see(ctx context.Context, confirmID string, boc []byte) error {
 		return err
 	}
 
-	found, err := s.chain.Transactions(ctx, toncenter.Page{Account: s.wallet.Address(), FromLT: s.seenLT + 1})
+	found, _, err := s.chain.Transactions(ctx, toncenter.Page{Account: s.wallet.Address(), FromLT: s.seenLT + 1})
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (s *shop) buyBare(ctx context.Context, howMany int) (took []float64, err er
 		}
 
 		unseen := toncenter.Page{Account: s.wallet.Address(), FromLT: s.seenLT + 1}
-		if found, err := s.chain.Transactions(ctx, unseen); err == nil && len(found) > 0 {
+		if found, _, err := s.chain.Transactions(ctx, unseen); err == nil && len(found) > 0 {
 			s.seenLT = found[len(found)-1].LT
 		}
 

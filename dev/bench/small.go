@@ -27,10 +27,10 @@ const (
 // smallSettings are those of a worker that is busy with small jobs.
 var smallSettings = map[string]string{
 	"STAGECOACH_DELIVERY_PARALLEL": fmt.Sprint(smallParallel),
-	"STAGECOACH_TELEGRAM_RATE":     "1000000", // Telegram's real limit, 30 a second, is not to be measured
+	"STAGECOACH_TELEGRAM_RATE":     "1000000", // Telegram's real limit, 30 a second, is not measured
 }
 
-// measureSmall counts jobs per second in a closed loop, against workflows of the same form that do nothing.
+// measureSmall counts jobs per second in a closed loop, against workflows of the same shape that do nothing.
 func measureSmall(ctx context.Context, m *machine) ([]row, error) {
 	var ours, bare []float64
 	err := m.takeTurns(ctx, smallSettings, func(r *rig) error {
@@ -113,7 +113,7 @@ func (r *rig) startBareWorker() error {
 	return err
 }
 
-// bareJob runs a bare workflow of a user, whose activities have their turn.
+// bareJob runs a bare workflow of a user, whose activities wait for their turn.
 func (r *rig) bareJob(ctx context.Context, user int) error {
 	run, err := r.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		TaskQueue: bareQueue, Priority: temporal.Priority{FairnessKey: strconv.Itoa(user)},
@@ -124,7 +124,7 @@ func (r *rig) bareJob(ctx context.Context, user int) error {
 	return run.Get(ctx, nil)
 }
 
-// bareWorkflow has the form of a small job: its activity waits in a queue that another worker serves.
+// bareWorkflow has the shape of a small job: its activity waits in a queue that another worker serves.
 func bareWorkflow(ctx workflow.Context, n int) error {
 	ctx = workflow.WithActivityOptions(
 		ctx, workflow.ActivityOptions{TaskQueue: bareFairQueue, StartToCloseTimeout: time.Minute},

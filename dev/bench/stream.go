@@ -26,12 +26,12 @@ import (
 
 const (
 	streamSize = 1 << 30
-	rounds     = 3 // of ours and the baseline by turns; the median counts
-	rigRounds  = 2 // the same, where each side needs a rig of its own
+	rounds     = 3 // of ours and the baseline, alternating; the median counts
+	rigRounds  = 2 // the same, where each side needs its own rig
 )
 
-// measureStream compares a delivery with the shortest possible pipe between the same stand-ins: their speed, and with a
-// storage that speaks TLS, as the real one does, their processor time.
+// measureStream compares a delivery with the shortest possible pipe between the same simulators: their speed, and with
+// a storage that speaks TLS, as the real one does, their CPU time.
 func measureStream(ctx context.Context, m *machine) (rows []row, err error) {
 	if rows, err = measureSpeed(ctx, m); err != nil {
 		return nil, err
@@ -105,8 +105,8 @@ const curlPipe = "curl -s href | curl -s -F document=@/dev/stdin sendDocument"
 // usage is what a baseline has used.
 type usage struct{ took, processor time.Duration }
 
-// pipe sends a file with curl alone; trust are options of the download. It reads /dev/stdin: for "-" curl makes no
-// stream, but keeps everything in memory and refuses 1 GiB.
+// pipe sends a file with just curl; trust are options of the download. It reads /dev/stdin: with "-" curl does not
+// stream, but buffers everything in memory and refuses 1 GiB.
 func (r *rig) pipe(ctx context.Context, chat int64, file delivery.File, trust ...string) (usage, error) {
 	href, err := r.href(ctx, file)
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 	memorySize    = 2_000_000_000
 )
 
-// measureMemory reads a worker's memory while it streams several large files at a time.
+// measureMemory measures a worker's memory while it streams several large files at a time.
 func measureMemory(ctx context.Context, m *machine) (rows []row, err error) {
 	const mb = 1e6
 	options := rigOptions{telegram: telegramsim.Options{DiscardFiles: true}, yandex: yandexsim.Options{SkipHashes: true}}
@@ -77,8 +77,8 @@ func measureMemory(ctx context.Context, m *machine) (rows []row, err error) {
 	return rows, err
 }
 
-// measureProcessorTime counts what the worker uses for a stream, and the programs of the pipe. The time of the stand-ins
-// does not count.
+// measureProcessorTime compares the CPU time of the worker for a stream with that of the pipe's programs. The
+// simulators do not count.
 func measureProcessorTime(ctx context.Context, m *machine) (rows []row, err error) {
 	authority, err := m.trustTLS()
 	if err != nil {
@@ -127,15 +127,15 @@ func measureProcessorTime(ctx context.Context, m *machine) (rows []row, err erro
 	}, nil
 }
 
-// behindTLS begins the kind of a child that is a stand-in behind TLS.
+// behindTLS prefixes the kind of a child that is a simulator behind TLS.
 const behindTLS = "tls-"
 
-// startBehindTLS starts a stand-in behind TLS in a process of its own.
+// startBehindTLS starts a simulator behind TLS in its own process.
 func startBehindTLS(kind string, options any) (url string, stop func() error, err error) {
 	return startApart(behindTLS+kind, options)
 }
 
-// serveTLS serves a stand-in behind TLS until ctx ends, with the certificate that Go's test servers share.
+// serveTLS serves a simulator behind TLS until ctx is done, with the certificate that Go's test servers share.
 func serveTLS(ctx context.Context, standIn stack.StandIn, out io.Writer) error {
 	server := httptest.NewTLSServer(standIn)
 	defer server.Close()
@@ -160,7 +160,7 @@ func (m *machine) trustTLS() (authority string, err error) {
 	return authority, os.WriteFile(authority, text, 0o644)
 }
 
-// processorTime returns the time that the process has used so far, its own and the system's.
+// processorTime returns the CPU time that the process has used so far, user and system.
 func (p *process) processorTime() (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Process.Pid))
 	if err != nil {
@@ -175,7 +175,7 @@ func (p *process) processorTime() (time.Duration, error) {
 	return time.Duration(user+system) * tick, errors.Join(err, err2)
 }
 
-// usedBy returns the processor time of commands that have ended.
+// usedBy returns the CPU time of commands that have ended.
 func usedBy(commands ...*exec.Cmd) (used time.Duration) {
 	for _, command := range commands {
 		used += command.ProcessState.UserTime() + command.ProcessState.SystemTime()

@@ -30,7 +30,7 @@ type streamsRun struct {
 	late   []float64 // ms from an event's insertion to each follower
 }
 
-// measureStreams lets many clients follow the events of one API while some happen. In the baseline each client queries
+// measureStreams has many clients follow the events of one API during a few events. In the baseline each client queries
 // the record itself.
 func measureStreams(ctx context.Context, m *machine) (rows []row, err error) {
 	err = m.withRig(ctx, rigOptions{}, func(r *rig) error {

@@ -38,21 +38,21 @@ func (r row) against(what string, samples ...float64) row {
 	return r
 }
 
-// atLeast sets the aim of a ratio.
+// atLeast sets the target of a ratio.
 func (r row) atLeast(ratio float64) row {
 	ok := r.Ratio != nil && *r.Ratio >= ratio
 	r.Aim, r.OK = fmt.Sprintf("ratio ≥ %g", ratio), &ok
 	return r
 }
 
-// atMostTimes sets the aim of a ratio where less is better.
+// atMostTimes sets the target of a ratio where less is better.
 func (r row) atMostTimes(ratio float64) row {
 	ok := r.Ratio != nil && *r.Ratio <= ratio
 	r.Aim, r.OK = fmt.Sprintf("ratio ≤ %g", ratio), &ok
 	return r
 }
 
-// atMost sets the aim of the figure itself.
+// atMost sets the target of the figure itself.
 func (r row) atMost(limit float64) row {
 	ok := r.Ours <= limit
 	r.Aim, r.OK = fmt.Sprintf("≤ %g %s", limit, r.Unit), &ok

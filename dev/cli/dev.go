@@ -1,4 +1,4 @@
-// Package cli is the command line of development: it runs everything on this machine, or one stand-in alone.
+// Package cli is the command line for development: it runs everything on this machine, or a single simulator.
 package cli
 
 import (
@@ -18,6 +18,7 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/devinfo"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/command"
 	"stagecoach/starter/terminal"
 )
@@ -40,16 +41,18 @@ func newRoot() *cobra.Command {
 	var o devOptions
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run everything on this machine: PostgreSQL, Temporal, qBittorrent, stand-ins, worker, API, bot",
+		Short: "Run everything on this machine: PostgreSQL, Temporal, qBittorrent, simulators, worker, API, bot",
 		Long: `Run everything on this machine until Ctrl-C, and show each workload at work.
 
 The state folder keeps it all: stop and start as you like, unfinished work goes on. Busy ports
-are replaced by free ones; addresses and tokens stand in dev.json there. STAGECOACH_…
-variables that tune a service are heeded, and DATABASE_URL names a PostgreSQL of yours.
+are replaced by free ones; addresses and tokens stand in dev.json there. Every STAGECOACH_…
+of the environment goes before dev's own value of a setting, so that it can be tried, and
+DATABASE_URL names a PostgreSQL of yours.
 
 With --cluster everything runs as in a large installation: Temporal's four services on
 PostgreSQL, three workers, two APIs and a worker for payments, each a process of its own.
-Its state has a folder of its own.`,
+What tells them apart stays: their queues, the bot, who has the wallet's key. Its state has a
+folder of its own.`,
 		Args: terminal.AsUsed,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDev(cmd, o) },
 	}
@@ -57,7 +60,7 @@ Its state has a folder of its own.`,
 	cmd.Flags().StringVar(
 		&o.state, "state", devinfo.DefaultState, "the folder that keeps everything; of a cluster: "+devinfo.DefaultState+"/cluster",
 	)
-	cmd.Flags().BoolVar(&o.once, "once", false, "stop after the demo; exit code 0 only when all of it ended as it should")
+	cmd.Flags().BoolVar(&o.once, "once", false, "stop after the demo; exit code 0 only if all of it ended as expected")
 	cmd.Flags().BoolVar(&o.noDemo, "no-demo", false, "only start")
 	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "leave nothing going on after the demo")
 	cmd.Flags().BoolVar(&o.cluster, "cluster", false, "run Temporal as a cluster, and several workers and APIs")
@@ -74,7 +77,7 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 	defer broken(nil)
 
 	if o.cluster && !cmd.Flags().Changed("state") {
-		o.state = filepath.Join(devinfo.DefaultState, "cluster") // a record has one Temporal
+		o.state = filepath.Join(devinfo.DefaultState, "cluster") // a record belongs to one Temporal
 	}
 
 	state, err := filepath.Abs(o.state)
@@ -112,7 +115,7 @@ func runDev(cmd *cobra.Command, o devOptions) (err error) {
 	}
 
 	if !o.once && asked.Err() != nil {
-		return nil // a requested stop is no error
+		return nil // a requested stop is not an error
 	}
 	return verdict(ctx, err)
 }
@@ -130,19 +133,19 @@ func verdict(ctx context.Context, err error) error {
 	}
 }
 
-// greet prints the addresses of what runs.
+// greet prints the addresses of what is running.
 func greet(ctx context.Context, s *stack.Stack, o devOptions, after time.Duration) {
 	s.Screen.Say("\nStagecoach runs, %s after the start.\n", terminal.Took(after))
 	rows := [][2]string{
 		{"pages, as a user", signInLink(ctx, s.Info.API, s.Info.UserToken)},
 		{"as administrator", signInLink(ctx, s.Info.API, s.Info.AdminToken)},
 		{"as somebody new", s.Info.API + "/oidc"},
-		{"Temporal Web UI", s.Info.WebUI},
+		{"Temporal Web UI", lifecycle.WorkflowsURL(s.Info.WebUI+"/namespaces/default/workflows", "")},
 		{"API and its docs", s.Info.Docs},
 		{"Telegram chat", s.ChatURL()},
 		{"GRAM deposits", s.Info.StandIns.TonCenter + "/_/deposits"},
 		{"qBittorrent", s.Info.StandIns.QBittorrent},
-		{"library", s.Shown(s.Library())},
+		{"library", s.Shown(s.Library)},
 		{"for reading apps", s.Info.API + "/opds"},
 		{"state", s.Shown(s.State)},
 		{"logs", s.Shown(s.LogDir())},
@@ -166,8 +169,8 @@ func greet(ctx context.Context, s *stack.Stack, o devOptions, after time.Duratio
 	s.Screen.Say("  Ctrl-C stops.\n")
 }
 
-// signInLink makes a link that signs the user of a token in on the pages. Where none can be made, it is the address of
-// the pages: the token signs in, too.
+// signInLink creates a link that signs the user of a token in on the pages. If that is impossible, it is the URL of the
+// pages: the token signs in, too.
 func signInLink(ctx context.Context, api, token string) string {
 	made, err := client.Ask[shape.SignInLink](
 		ctx, &client.Client{Base: api, Token: token}, client.Call{Method: http.MethodPost, Path: "/v1/sign-in-links"},

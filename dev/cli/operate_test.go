@@ -20,26 +20,35 @@ import (
 	"stagecoach/internal/devinfo"
 )
 
-// question is one of the operator's handbook, with the command that answers it.
-var question = regexp.MustCompile("(?s)### ([^\n]+)\n.*?```sh\n([^\n]+)\n```\n<!-- (shows|tested): ([^\n]*) -->")
+// answer is a command of the operator's documents, and what it shows or which test runs it. Its question is the heading above.
+var answer = regexp.MustCompile("```sh\n([^\n]+)\n```\n<!-- (shows|tested): ([^\n]*) -->")
 
-// TestHandbook runs every command of the operator's handbook on a running stack with data for each.
+// heading is the start of a chapter of any level.
+var heading = regexp.MustCompile("(?m)^##+ (.+)$")
+
+// TestHandbook runs every command of the operator's documents on a running stack with data for each.
 func TestHandbook(t *testing.T) {
 	skipInShort(t)
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate.md"))
-	if err != nil {
-		t.Fatal(err)
+	text := ""
+	for _, document := range []string{"operate.md", "backup.md", "upgrade.md", "install.md"} {
+		part, err := os.ReadFile(filepath.Join("..", "..", "docs", document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(part)
 	}
 
-	asked := question.FindAllStringSubmatch(string(text), -1)
-	if headings := strings.Count(string(text), "```sh\n"); len(asked) < 20 || len(asked) != headings {
-		t.Fatalf("%d questions with a command, want 20 and more; there are %d commands", len(asked), headings)
+	answers := answer.FindAllStringSubmatchIndex(text, -1)
+	if commands := strings.Count(text, "```sh\n"); len(answers) < 20 || len(answers) != commands {
+		t.Fatalf("%d commands are shown or tested, want 20 and more; there are %d", len(answers), commands)
 	}
 
 	h := newHandbook(t)
-	for _, q := range asked {
-		what, command, want := q[1], q[2], strings.TrimSpace(os.Expand(q[4], h.variable))
-		if q[3] == "tested" { // by another test, which TestNamedTests in dev/docs checks
+	for _, at := range answers {
+		part := func(i int) string { return text[at[2*i]:at[2*i+1]] }
+		headings := heading.FindAllStringSubmatch(text[:at[0]], -1)
+		what, command, want := headings[len(headings)-1][1], part(1), strings.TrimSpace(os.Expand(part(3), h.variable))
+		if part(2) == "tested" { // by another test, which TestNamedTests in dev/docs checks
 			continue
 		}
 
@@ -58,8 +67,8 @@ func TestHandbook(t *testing.T) {
 	}
 
 	for what := range h.after {
-		if !strings.Contains(string(text), "### "+what+"\n") {
-			t.Errorf("the handbook does not ask %q any more", what)
+		if !strings.Contains(text, "### "+what+"\n") {
+			t.Errorf("no document has the heading %q", what)
 		}
 	}
 }
@@ -76,12 +85,12 @@ type handbook struct {
 
 func newHandbook(t *testing.T) *handbook {
 	t.Helper()
-	// The API has a key, so that it decrypts for administrators. Nothing is encrypted, so that the other commands can
-	// be read.
+	// The API has a key, so that it decrypts for administrators. Nothing is encrypted, so that the other commands produce
+	// readable output.
 	readable := []string{
 		"STAGECOACH_PAYLOAD_KEYS=night:" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
 		"STAGECOACH_PAYLOAD_ENCRYPT=false",
-		"STAGECOACH_TX_RETRY_FOR=5s",
+		"STAGECOACH_TX_RETRY_FOR=0s",
 	}
 
 	state := newState(t)
@@ -160,7 +169,7 @@ func (h *handbook) shell(command string) ([]byte, error) {
 
 func (h *handbook) variable(name string) string { return h.values[name] }
 
-// call calls the API, or controls a stand-in.
+// call calls the API, or controls a simulator.
 func (h *handbook) call(method, url, token string, body any) map[string]any {
 	h.Helper()
 	encoded, err := json.Marshal(body)
@@ -191,7 +200,7 @@ func (h *handbook) call(method, url, token string, body any) map[string]any {
 	return answer
 }
 
-// field reads one field of the API's answer at a path.
+// field reads one field of the API's response at a path.
 func (h *handbook) field(path, name string) any {
 	h.Helper()
 	return h.call("GET", h.info.API+path, h.info.AdminToken, nil)[name]
@@ -207,8 +216,8 @@ func (h *handbook) becomes(path, name string, want any) {
 	}
 }
 
-// fill makes the data: a delivery that is done, some that hang and some that wait, a task that is stuck, a purchase
-// that failed, old rows.
+// fill creates the data: a completed delivery, some that hang and some that wait, a stuck task, a failed purchase, old
+// rows.
 func (h *handbook) fill(state string) {
 	h.Helper()
 	api, user, admin := h.info.API, h.info.UserToken, h.info.AdminToken
@@ -232,8 +241,8 @@ func (h *handbook) fill(state string) {
 	unknown := deliver("a")
 	h.becomes("/v1/deliveries/"+unknown["id"].(string), "last_error", "outcome_unknown")
 	h.values["UNKNOWN"] = unknown["workflow_id"].(string)
-	// A quarter of an hour for each file. A much slower rate would look like a connection that takes no byte, because the
-	// kernel tells the sender about free room in steps of many kilobytes.
+	// A quarter of an hour for each file. A much slower rate would look like a connection that accepts no byte, because
+	// the kernel reports free buffer space to the sender in steps of many kilobytes.
 	h.call(
 		"POST", h.info.StandIns.Telegram+"/_/faults", "",
 		map[string]any{"match": "sendDocument", "kind": "throttle", "bytes_per_second": 64 << 10},
@@ -263,13 +272,13 @@ func (h *handbook) fill(state string) {
 	tokens := h.call("GET", api+"/v1/users/"+h.values["USER_ID"]+"/tokens", admin, nil)["items"].([]any)
 	h.values["TOKEN_ID"] = tokens[0].(map[string]any)["id"].(string)
 
-	h.call("POST", h.info.StandIns.Fragment+"/_/faults", "", map[string]any{"kind": "500", "times": 1000})
+	h.call("POST", h.info.StandIns.Fragment+"/_/faults", "", map[string]any{"kind": "not_giftable", "match": "searchStarsRecipient", "times": 1000})
 	h.values["HASH"] = h.call(
 		"POST", h.info.StandIns.TonCenter+"/_/deposits", "",
 		map[string]any{"amount_nano": 2_000_000_000, "comment": "durov 50"},
 	)["hash"].(string)
 
-	eventually(h.T, patience, "the purchase fails", func() bool {
+	eventually(h.T, patience, "the purchase is given up", func() bool {
 		var status string
 		err := h.db.QueryRow(h.Context(), `SELECT status FROM transactions WHERE hash = $1`, h.values["HASH"]).Scan(&status)
 		return err == nil && status == "failed"
@@ -287,7 +296,7 @@ func (h *handbook) fill(state string) {
 	}
 }
 
-// steps are the preparations of some commands and the conditions after them.
+// steps are preparations for some commands and conditions after them.
 func (h *handbook) steps() {
 	h.before = map[string]func(){
 		"What needs a person?": func() { time.Sleep(time.Second) }, // lists lag a little

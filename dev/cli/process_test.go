@@ -22,9 +22,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The settings of the developer's own shell must not reach the tests.
-	for _, name := range []string{"STAGECOACH_API_URL", "STAGECOACH_TOKEN", "DATABASE_URL"} {
-		_ = os.Unsetenv(name)
+	// The developer's own settings must not affect the tests.
+	for _, entry := range os.Environ() {
+		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "STAGECOACH_") || name == "DATABASE_URL" {
+			_ = os.Unsetenv(name)
+		}
 	}
 	code := m.Run()
 	if dir := builtIn.Load(); dir != nil {
@@ -41,7 +43,7 @@ func runStarter(t *testing.T, args ...string) (code int, out, errs string) {
 	return code, stdout.String(), stderr.String()
 }
 
-// process is dev, or one of its commands, in a process of its own.
+// process is dev, or one of its commands, in its own process.
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -114,7 +116,7 @@ func (p *process) wait(within time.Duration) int {
 	}
 }
 
-// running waits for the dev.json of a dev that stays.
+// running waits for the dev.json of a dev that keeps running.
 func (p *process) running(state string) devinfo.Info {
 	p.t.Helper()
 	var info devinfo.Info
@@ -156,7 +158,7 @@ func children(pid int) (all []int) {
 	return all
 }
 
-// allGone checks that all these processes end within a moment.
+// allGone checks that all these processes end shortly.
 func allGone(t *testing.T, pids []int) {
 	t.Helper()
 	eventually(t, patience, fmt.Sprintf("none of the processes %v is left", pids), func() bool {

@@ -22,28 +22,28 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// newStandIn makes the commands with which the containers of the demonstration run the stand-ins.
+// newStandIn makes the commands with which the demonstration's containers run the simulators.
 func newStandIn() *cobra.Command {
-	return terminal.Group(&cobra.Command{Use: "standin", Short: "Run the stand-in for one outside system alone, until Ctrl-C"},
+	return terminal.Group(&cobra.Command{Use: "standin", Short: "Run the simulator of one external system on its own, until Ctrl-C"},
 		newTelegramStandIn(), newYandexStandIn(), newQBittorrentStandIn(), newTonCenterStandIn(), newFragmentStandIn(), newOIDCStandIn(),
 		newTorznabStandIn())
 }
 
 func newTelegramStandIn() *cobra.Command {
 	var o telegramsim.Options
-	cmd := standInCommand("telegram", "Stands in for Telegram and its Local Bot API server", "127.0.0.1:8081", &o.Dir, "what chats receive",
+	cmd := standInCommand("telegram", "Simulate Telegram and its Local Bot API server", "127.0.0.1:8081", &o.Dir, "what the chats receive",
 		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
 	cmd.Flags().StringVar(&o.Token, "token", "1000000:only-for-the-stand-in-and-its-tests", "the bot's token")
-	cmd.Flags().StringVar(&o.SharedDir, "shared-dir", "", "a folder whose files the bot may send by their paths")
+	cmd.Flags().StringVar(&o.SharedDir, "shared-dir", "", "folder whose files the bot may send by path")
 	return cmd
 }
 
 func newYandexStandIn() *cobra.Command {
-	// those of .env.dev
+	// as in .env.dev
 	o := yandexsim.Options{ClientID: "stand-in", ClientSecret: "stand-in", RefreshToken: "stand-in-refresh"}
-	cmd := standInCommand("yandex", "Stands in for Yandex Disk and Yandex OAuth", "127.0.0.1:8082", &o.Dir, "the files of the disk",
+	cmd := standInCommand("yandex", "Simulate Yandex Disk and Yandex OAuth", "127.0.0.1:8082", &o.Dir, "the files of the disk",
 		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
-	cmd.Flags().StringVar(&o.StateFile, "state-file", "", "keeps the tokens over a restart (default: memory only)")
+	cmd.Flags().StringVar(&o.StateFile, "state-file", "", "file that keeps the tokens across restarts (default: memory only)")
 	return cmd
 }
 
@@ -51,47 +51,47 @@ func newQBittorrentStandIn() *cobra.Command {
 	o := torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{
 		Hidden: 10 * time.Millisecond, Meta: 2 * time.Second, Check: 500 * time.Millisecond, Size: 100 << 20,
 	}}
-	cmd := standInCommand("qbittorrent", "Stands in for qBittorrent's Web API; no bytes move", "127.0.0.1:8083", &o.Dir, "what is known of the torrents",
+	cmd := standInCommand("qbittorrent", "Simulate qBittorrent's Web API, without transferring data", "127.0.0.1:8083", &o.Dir, "the state of the torrents",
 		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
-	cmd.Flags().DurationVar(&o.Plan.Duration, "duration", 20*time.Second, "until a torrent is complete (negative: never)")
+	cmd.Flags().DurationVar(&o.Plan.Duration, "duration", 20*time.Second, "time until a torrent is complete (negative: never)")
 	return cmd
 }
 
 func newTonCenterStandIn() *cobra.Command {
-	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{0x5e}, ed25519.SeedSize)) // that of .env.dev
+	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{0x5e}, ed25519.SeedSize)) // as in .env.dev
 	o := tonsim.TonCenterOptions{PublicKey: hex.EncodeToString(key.Public().(ed25519.PublicKey))}
-	return standInCommand("toncenter", "Stands in for the TON blockchain and toncenter", "127.0.0.1:8084", &o.Dir, "the chain",
+	return standInCommand("toncenter", "Simulate the TON blockchain and toncenter", "127.0.0.1:8084", &o.Dir, "the chain",
 		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
 }
 
 func newFragmentStandIn() *cobra.Command {
 	var o tonsim.FragmentOptions
-	cmd := standInCommand("fragment", "Stands in for Fragment, which sells Telegram Stars", "127.0.0.1:8085", &o.Dir, "users and purchases",
+	cmd := standInCommand("fragment", "Simulate Fragment, which sells Telegram Stars", "127.0.0.1:8085", &o.Dir, "users and purchases",
 		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
-	cmd.Flags().StringVar(&o.TonCenterURL, "toncenter", "http://127.0.0.1:8084", "where it looks for payments")
+	cmd.Flags().StringVar(&o.TonCenterURL, "toncenter", "http://127.0.0.1:8084", "URL of the toncenter to check for payments")
 	return cmd
 }
 
 func newOIDCStandIn() *cobra.Command {
-	o := oidcsim.Options{ClientID: "stand-in", ClientSecret: "stand-in"} // those of .env.dev
-	cmd := standInCommand("oidc", "Stands in for a provider of OpenID Connect", "127.0.0.1:8086", nil, "",
+	o := oidcsim.Options{ClientID: "stand-in", ClientSecret: "stand-in"} // as in .env.dev
+	cmd := standInCommand("oidc", "Simulate an OpenID Connect provider", "127.0.0.1:8086", nil, "",
 		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
-	cmd.Flags().StringVar(&o.BrowserURL, "browser-url", "", "where browsers reach it (default: as the service does)")
+	cmd.Flags().StringVar(&o.BrowserURL, "browser-url", "", "URL for browsers (default: the one that the service uses)")
 	return cmd
 }
 
 func newTorznabStandIn() *cobra.Command {
-	o := torznabsim.Options{Key: "only-for-the-stand-in"}   // that of .env.dev
-	magnet := func(hash string) *torrentsim.SeededTorrent { // the stand-in for qBittorrent completes any
+	o := torznabsim.Options{Key: "only-for-the-stand-in"}   // as in .env.dev
+	magnet := func(hash string) *torrentsim.SeededTorrent { // the simulated qBittorrent completes any
 		return &torrentsim.SeededTorrent{Size: 16 << 20, InfohashV1: hash}
 	}
 	o.Releases = stack.Releases(magnet(strings.Repeat("de", 20)), magnet(strings.Repeat("5e", 20)), magnet(strings.Repeat("ad", 20)))
-	return standInCommand("torznab", "Stands in for Prowlarr, which searches for releases", "127.0.0.1:8089", nil, "",
+	return standInCommand("torznab", "Simulate Prowlarr, which searches for releases", "127.0.0.1:8089", nil, "",
 		func() (stack.StandIn, error) { return stack.NewStandIn(o) })
 }
 
-// standInCommand makes the command of a stand-in, which open opens once the flags are read; dir is nil for one that keeps
-// nothing.
+// standInCommand makes the command of a simulator, which open opens once the flags are parsed; dir is nil for one that
+// keeps nothing.
 func standInCommand(
 	name, short, addr string, dir *string, holds string, open func() (stack.StandIn, error),
 ) *cobra.Command {
@@ -99,7 +99,7 @@ func standInCommand(
 		Use: name, Short: short, Args: terminal.AsUsed,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir != nil && *dir == "" {
-				return terminal.UsageError("--dir is required: the folder that holds " + holds)
+				return terminal.UsageError("--dir is required: the folder for " + holds)
 			}
 			ctx, stopListening := terminal.UntilAsked(cmd.Context())
 			defer stopListening()
@@ -107,9 +107,9 @@ func standInCommand(
 		},
 	}
 
-	cmd.Flags().StringVar(&addr, "addr", addr, "where it listens")
+	cmd.Flags().StringVar(&addr, "addr", addr, "address to listen on")
 	if dir != nil {
-		cmd.Flags().StringVar(dir, "dir", "", "the folder that holds "+holds)
+		cmd.Flags().StringVar(dir, "dir", "", "folder for "+holds)
 	}
 	return cmd
 }
@@ -124,12 +124,12 @@ func serveStandIn(
 
 	served, err := stack.Serve(addr, standIn)
 	if err != nil {
-		return errors.Join(fmt.Errorf("%w: choose another place with --addr", err), standIn.Close())
+		return errors.Join(fmt.Errorf("%w: choose another address with --addr", err), standIn.Close())
 	}
 	defer func() { err = errors.Join(err, served.Close()) }()
 
 	fmt.Fprintf(
-		cmd.OutOrStdout(), "%s stand-in: %s (steered under %s/_/, Ctrl-C stops)\n", name, served.URL, served.URL,
+		cmd.OutOrStdout(), "%s simulator: %s (controlled at %s/_/, Ctrl-C stops)\n", name, served.URL, served.URL,
 	)
 	<-ctx.Done()
 	return nil

@@ -19,7 +19,7 @@ type day struct {
 	page     string
 	function string            // with which the page calls starter in a container
 	values   map[string]string // of .env
-	known    map[string]string // variables of the commands, which their outputs give
+	known    map[string]string // variables of the commands, set from their outputs
 }
 
 func newDay(c *checkout) *day {
@@ -49,10 +49,11 @@ var (
 	madeBy    = regexp.MustCompile("(?m)^\\| ((?:`[A-Z_]+`(?:, )?)+) \\| `([^`]+)`[^|]*\\|$")
 	dayFile   = regexp.MustCompile(`(?m)^(\S+) .*a-file\.bin`)
 	dayToken  = regexp.MustCompile(`sc_\S+`)
-	dayResult = 3 * time.Minute // of what the page says to wait for
+	dayResult = 3 * time.Minute // for what the page says to wait for
 )
 
-// followed runs every command of the page that needs no real account, in order, between what the page says in words.
+// followed runs every command of the page that needs no real account, in order, interleaved with what the page says in
+// words.
 func (d *day) followed() {
 	d.Helper()
 	for _, step := range dayStep.FindAllStringSubmatch(d.page, -1) {
@@ -71,7 +72,7 @@ func (d *day) followed() {
 	}
 }
 
-// showing runs a command until its output has a text: some follow what takes seconds.
+// showing runs a command until its output contains a text: some results take seconds.
 func (d *day) showing(command, text string) string {
 	d.Helper()
 	for deadline := time.Now().Add(dayResult); ; time.Sleep(2 * time.Second) {
@@ -85,7 +86,7 @@ func (d *day) showing(command, text string) string {
 	}
 }
 
-// shell runs a command line of the page, and returns what it prints.
+// shell runs a command line of the page, and returns its output.
 func (d *day) shell(command string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
@@ -117,7 +118,7 @@ func (d *day) before(command string) {
 	}
 }
 
-// makeSecrets makes the secrets with the commands of the page's table.
+// makeSecrets creates the secrets with the commands of the page's table.
 func (d *day) makeSecrets() {
 	d.Helper()
 	made := 0
@@ -134,7 +135,7 @@ func (d *day) makeSecrets() {
 	}
 }
 
-// after keeps what later commands need of an output, and does what the page says in words after a command.
+// after keeps what later commands need from an output, and does what the page says in words after a command.
 func (d *day) after(command, out string) {
 	d.Helper()
 	switch {
@@ -146,7 +147,7 @@ func (d *day) after(command, out string) {
 		d.known["FILE_ID"] = dayFile.FindStringSubmatch(out)[1]
 	case strings.HasPrefix(command, "starter user add"):
 		d.known["USER_TOKEN"] = dayToken.FindString(out)
-		// Telegram lets a bot write to those who have written to it.
+		// Telegram only lets a bot write to people who have written to it.
 		d.chat(`/_/users/`+d.known["TELEGRAM_ID"]+`/messages`, `{"text":"/start"}`)
 	case strings.HasPrefix(command, "starter deliver"):
 		if chat := d.chat("/_/chats/"+d.known["TELEGRAM_ID"], ""); strings.Count(chat, `"`+d.known["FILE_NAME"]+`"`) != 1 {
@@ -164,7 +165,7 @@ func (d *day) after(command, out string) {
 	}
 }
 
-// chat asks the stand-in for Telegram, which runs as the Bot API server of the profile telegram.
+// chat calls the simulated Telegram, which runs as the Bot API server of the profile telegram.
 func (d *day) chat(path, body string) string {
 	d.Helper()
 	args := []string{"exec", "-T", "telegram-bot-api", "wget", "-q", "-O", "-"}

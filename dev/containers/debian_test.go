@@ -19,7 +19,7 @@ type machine struct {
 	id string
 }
 
-// newMachine skips the test where no engine runs. Mounts are what systemd needs beyond an ordinary container.
+// newMachine skips the test if no engine is running. The mounts are what systemd needs beyond an ordinary container.
 func newMachine(t testing.TB) *machine {
 	t.Helper()
 	if err := exec.Command("docker", "image", "inspect", "stagecoach-standin/machine").Run(); err != nil {
@@ -48,7 +48,7 @@ func newMachine(t testing.TB) *machine {
 	return m
 }
 
-// try runs a script as root, and returns what it prints.
+// try runs a script as root, and returns its output.
 func (m *machine) try(script string) (string, error) {
 	command := exec.Command("docker", "exec", "--workdir", "/root", m.id, "sh", "-euc", script)
 	errs := &strings.Builder{}
@@ -69,7 +69,7 @@ func (m *machine) run(script string) string {
 	return out
 }
 
-// until repeats a script until it ends well.
+// until repeats a script until it succeeds.
 func (m *machine) until(script string) string {
 	m.Helper()
 	var out string
@@ -84,7 +84,7 @@ func (m *machine) until(script string) string {
 	return ""
 }
 
-// copy puts a file of this machine into the other one.
+// copy copies a file from this machine into the container.
 func (m *machine) copy(from, to string) {
 	m.Helper()
 	if out, err := exec.Command("docker", "cp", from, m.id+":"+to).CombinedOutput(); err != nil {
@@ -92,7 +92,7 @@ func (m *machine) copy(from, to string) {
 	}
 }
 
-// packages makes the package for this processor in two versions, as .goreleaser.yaml says.
+// packages builds the package for this architecture in two versions, as .goreleaser.yaml says.
 func packages(t *testing.T, dir string) (older, newer string) {
 	t.Helper()
 	tools, _ := filepath.Glob("../../bin/tools/goreleaser-*/goreleaser")
@@ -131,14 +131,14 @@ func packages(t *testing.T, dir string) (older, newer string) {
 	return made[0], made[1]
 }
 
-// prepare starts what an operator has already, and stand-ins for Telegram and Yandex.
+// prepare starts what an operator already has, and simulators of Telegram and Yandex.
 const prepare = `mkdir -p /srv/yandex
 systemd-run --quiet --unit standin-telegram dev standin telegram --dir /srv/telegram
 systemd-run --quiet --unit standin-yandex dev standin yandex --dir /srv/yandex --state-file /srv/yandex.json
 systemd-run --quiet --unit temporal temporal server start-dev --headless --db-filename /srv/temporal.db \
 	--dynamic-config-value matching.enableFairness=true --dynamic-config-value matching.useNewMatcher=true`
 
-// configure does what docs/operate.md tells, with the addresses of the stand-ins.
+// configure does what docs/install.md says, with the addresses of the simulators.
 const configure = `runuser -u postgres -- createuser stagecoach
 runuser -u postgres -- createdb --owner stagecoach stagecoach
 cd /etc/stagecoach/secrets
@@ -159,7 +159,7 @@ STAGECOACH_TONCENTER_URL=https://127.0.0.1:1
 end
 systemctl enable --now stagecoach`
 
-// pay gives the second service what it needs. Nothing is bought: its chain does not answer.
+// pay configures the second service. Nothing is bought: its chain does not answer.
 const pay = `runuser -u postgres -- createuser stagecoach-payments
 cd /etc/stagecoach/secrets
 umask 077
@@ -168,7 +168,7 @@ echo 'stel_ssid=a; stel_dt=0; stel_token=b; stel_ton_token=c' >STAGECOACH_FRAGME
 sed -i s/^STAGECOACH_TX_ALLOW=.*/STAGECOACH_TX_ALLOW=UQBe6n8T8EF_HGEMUefMRBoTHzvTNRMFJRljgBk1_ibh3Nlt/ /etc/stagecoach/payments.env
 systemctl enable --now stagecoach-payments`
 
-// deliver asks for a file as a user with a chat, once the service answers.
+// deliver requests a file as a user with a chat, once the service answers.
 const deliver = `export STAGECOACH_API_URL=http://127.0.0.1:8080
 if [ ! -s user ]; then
 	STAGECOACH_TOKEN=$(cat /etc/stagecoach/secrets/STAGECOACH_ADMIN_TOKEN) starter user add Night --telegram-id 2002 --json >user
@@ -184,7 +184,7 @@ const (
 		"-not -name '*-' -not -name .pwd.lock | sort; cut -d: -f1 /etc/passwd /etc/group | sort"
 )
 
-// TestDebianPackage installs the package on a Debian with systemd, delivers, upgrades while a delivery is under way, restores a
+// TestDebianPackage installs the package on a Debian with systemd, delivers, upgrades during a delivery, restores a
 // backup, and purges the package.
 func TestDebianPackage(t *testing.T) {
 	night.Only(t)
@@ -220,7 +220,7 @@ func TestDebianPackage(t *testing.T) {
 		t.Errorf("the doctor says\n%s", out)
 	}
 
-	// While a gigabyte is under way.
+	// While a gigabyte is in transit.
 	m.run("truncate -s 1G /srv/yandex/second.bin; sleep 2")
 	was := m.run(restart)
 	m.run(deliver + "deliver /second.bin --no-wait")
@@ -240,16 +240,24 @@ func TestDebianPackage(t *testing.T) {
 	}
 	m.run("grep -q ^STAGECOACH_LISTING_TTL /etc/stagecoach/stagecoach.env")
 
+	t.Run("backup", func(t *testing.T) { backUpByTimer(&machine{t, m.id}) })
 	t.Run("restore", func(t *testing.T) { restoreBackup(&machine{t, m.id}) })
 
-	m.run("apt-get purge -qq stagecoach")
+	const key = "/etc/stagecoach/secrets/STAGECOACH_TON_KEY"
+	if out := m.run("cat " + key + " && apt-get purge -qq stagecoach 2>&1 && cat " + key); !strings.Contains(out, "the wallet's key stays in "+key) {
+		t.Errorf("the purge says %s", out)
+	}
+	if left := m.run("find /etc/stagecoach -type f"); strings.TrimSpace(left) != key {
+		t.Errorf("of the settings the purge has left %s", left)
+	}
+	m.run("rm -r /etc/stagecoach; rm /var/lib/stagecoach-backup/stagecoach-*.age; rmdir /var/lib/stagecoach-backup") // backups stay
 	if after := m.run(files); after != before {
 		t.Errorf("the purge has left\n%s", difference(before, after))
 	}
 }
 
-// wantOwnSecrets looks what each service has been given: the one that people reach not the wallet's key, and the other one not
-// the bot's token.
+// wantOwnSecrets checks what each service has been given: the public one does not have the wallet's key, and the other
+// one does not have the bot's token.
 func wantOwnSecrets(m *machine) {
 	for unit, want := range map[string]string{"stagecoach": "STAGECOACH_TELEGRAM_TOKEN", "stagecoach-payments": "STAGECOACH_TON_KEY"} {
 		held := strings.Fields(m.run("ls /run/credentials/" + unit + ".service"))
@@ -264,7 +272,7 @@ func wantOwnSecrets(m *machine) {
 	}
 }
 
-// restoreBackup loses the database and restores it, as docs/operate.md says.
+// restoreBackup loses the database and restores it, as docs/backup.md says.
 func restoreBackup(m *machine) {
 	m.run(`starter backup-key backup.key >backup.pub
 stagecoach-run starter backup - --to "$(cat backup.pub)" >stagecoach.age
@@ -282,7 +290,19 @@ systemctl start stagecoach stagecoach-payments`)
 	}
 }
 
-// difference lists the lines that are in one text only.
+// backUpByTimer makes the nightly backup now.
+func backUpByTimer(m *machine) {
+	m.run(`starter backup-key night.key >/etc/stagecoach/backup.pub
+systemctl enable --now stagecoach-backup.timer
+systemctl start stagecoach-backup`)
+	if out := m.run("systemctl list-timers stagecoach-backup.timer; ls -l /var/lib/stagecoach-backup"); !strings.Contains(out, "stagecoach-backup.service") || !strings.Contains(out, "-rw------- 1 stagecoach") {
+		m.Errorf("the timer has made %s", out)
+	}
+	m.run(`export STAGECOACH_API_URL=http://127.0.0.1:8080
+STAGECOACH_TOKEN=$(cat /etc/stagecoach/secrets/STAGECOACH_ADMIN_TOKEN) starter status | grep '^backup '`)
+}
+
+// difference lists lines that are only in one of the texts.
 func difference(before, after string) string {
 	var lines []string
 	for _, pair := range [][2]string{{before, after}, {after, before}} {

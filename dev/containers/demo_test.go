@@ -1,15 +1,22 @@
 package containers
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"stagecoach/dev/smalldisk"
 )
 
-// TestContainersDemo starts the profile dev, lets it do one of each, and then kills, restarts, replaces and stops its parts
-// while work is under way.
+// TestContainersDemo starts the profile dev, lets it do one of each, and then kills, restarts, replaces and stops its
+// parts during work.
 func TestContainersDemo(t *testing.T) {
 	c := newCheckout(t, "--env-file", ".env.dev", "--profile", "dev")
 	c.compose("up", "--build", "--detach")
@@ -41,6 +48,19 @@ func TestContainersDemo(t *testing.T) {
 		{"api", func(c *checkout) { c.crash("api") }},
 		{"temporal", func(c *checkout) { c.crash("temporal") }},
 		{"postgres", func(c *checkout) { c.crash("postgres") }},
+		{"failover", func(c *checkout) {
+			c.readOnly("on")
+			c.becomesReady(false)
+			time.Sleep(outage)
+			c.readOnly("off")
+		}},
+		{"frozen-postgres", func(c *checkout) {
+			c.compose("pause", "postgres")
+			c.becomesReady(false)
+			time.Sleep(outage)
+			c.compose("kill", "postgres") // as docs/operate.md says
+			c.compose("up", "-d", "--no-deps", "postgres")
+		}},
 		{"restart", func(c *checkout) { c.compose("restart", "temporal", "postgres") }},
 		{"upgrade", func(c *checkout) {
 			c.compose("up", "--detach", "--no-deps", "--force-recreate", "--scale", "worker=3", "worker", "payments")
@@ -76,6 +96,57 @@ func TestContainersDemo(t *testing.T) {
 	})
 }
 
+// outage is longer than the timeouts of requests and connections.
+const outage = 40 * time.Second
+
+// TestContainersFullDisk fills the disk of PostgreSQL, which the record and Temporal share, during work.
+func TestContainersFullDisk(t *testing.T) {
+	c := newCheckout(t, "--env-file", ".env.dev", "--profile", "dev")
+	disk := smalldisk.New(t, 1024)
+	override, err := os.OpenFile(filepath.Join(c.dir, "override.yml"), os.O_APPEND|os.O_WRONLY, 0)
+	c.must(err)
+	_, err = fmt.Fprintf(override, "volumes: { postgres: { driver_opts: { type: none, o: bind, device: %q } } }\n", disk.Dir)
+	c.must(errors.Join(err, override.Close()))
+	t.Cleanup(c.remove) // before the disk is removed
+
+	c.compose("up", "--build", "--detach")
+	c.demoEnds()
+	user, admin := demoUser(c)
+	sold, work := c.purchases(), begin(user, admin, "full-disk")
+	disk.Fill()
+	c.becomesReady(false)
+	time.Sleep(outage)
+	disk.Free()
+	work.finish()
+	c.healthy()
+	if got, want := c.purchases(), sold+len(work.orders); got != want {
+		t.Errorf("the shop has sold %d times, want %d", got, want)
+	}
+}
+
+// readOnly makes PostgreSQL refuse writes, like a demoted one, or accept them again.
+func (c *checkout) readOnly(is string) {
+	c.Helper()
+	c.compose("exec", "-T", "postgres", "psql", "-U", "temporal", "-d", "postgres",
+		"-c", "ALTER SYSTEM SET default_transaction_read_only = "+is, "-c", "SELECT pg_reload_conf()")
+}
+
+// becomesReady waits until /ready reports that the API is ready, or is not.
+func (c *checkout) becomesReady(want bool) {
+	c.Helper()
+	for range 120 {
+		response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/ready", c.ports["api"]))
+		if err == nil {
+			_ = response.Body.Close()
+			if (response.StatusCode == http.StatusOK) == want {
+				return
+			}
+		}
+		time.Sleep(time.Second)
+	}
+	c.Fatalf("/ready does not become %t", want)
+}
+
 // with returns the checkout for a part of the test.
 func (c *checkout) with(t testing.TB) *checkout {
 	other := *c
@@ -87,19 +158,19 @@ func (a *api) with(t testing.TB) *api {
 	return &api{a.checkout.with(t), a.address, a.token}
 }
 
-// demoEnds waits for the service demo, which each `up` runs again, and whose log must say that all has gone well.
+// demoEnds waits for the service demo, which each `up` runs again, and whose log must report success.
 func (c *checkout) demoEnds() {
 	c.Helper()
 	if code, err := c.docker("wait", c.container("demo")); err != nil || strings.TrimSpace(code) != "0" {
 		c.Fatalf("the demo ended with %s, %v", code, err)
 	}
-	if log := c.compose("logs", "demo"); !strings.Contains(log, "== all four have ended as they should") {
+	if log := c.compose("logs", "demo"); !strings.Contains(log, "== all four ended as expected") {
 		c.Fatalf("the demo says\n%s", log)
 	}
 }
 
-// reach says which containers reach which ports of others; all others must not. PostgreSQL and Temporal's server share a
-// network, and the former holds what the latter knows.
+// reach says which containers can reach which ports of others; all others must not. PostgreSQL and Temporal's server
+// share a network, and the former stores what the latter knows.
 var reach = map[string]struct {
 	port string
 	from []string
@@ -109,7 +180,7 @@ var reach = map[string]struct {
 	"temporal-ui": {"8080", []string{"temporal"}},
 }
 
-// wantNetworks tries each port that decides about money from inside of each container, by each of its addresses.
+// wantNetworks tries each port that gives control of money from inside each container, at each of its addresses.
 func wantNetworks(c *checkout) {
 	script := &strings.Builder{}
 	for target, want := range reach {
@@ -141,14 +212,14 @@ func wantNetworks(c *checkout) {
 	}
 }
 
-// wantSecrets looks which containers have the secrets of the money and of the administrator, as files and elsewhere.
+// wantSecrets checks which containers have the secrets of the money and of the administrator, as files and elsewhere.
 func wantSecrets(c *checkout) {
 	holders := map[string][]string{"ton_key": {"payments"}, "fragment_cookies": {"payments"}, "admin_token": {"api"}}
 	for _, r := range c.containers() {
 		if r.State != "running" {
 			continue
 		}
-		files, _ := c.docker("exec", r.ID, "ls", "/run/secrets") // without secrets there is no such folder
+		files, _ := c.docker("exec", r.ID, "ls", "/run/secrets") // without secrets this folder does not exist
 		for secret, want := range holders {
 			if has := slices.Contains(strings.Fields(files), secret); has != slices.Contains(want, r.Service) {
 				c.Errorf("%s has %s: %t", r.Service, secret, has)
@@ -163,7 +234,7 @@ func wantSecrets(c *checkout) {
 	}
 }
 
-// wantDoctor asks in the containers whether everything works, the provider with which people sign in too.
+// wantDoctor checks in the containers whether everything works, including the sign-in provider.
 func wantDoctor(c *checkout) {
 	for service, program := range map[string]string{"worker": "worker", "payments": "worker", "api": "api"} {
 		report := c.compose("exec", "-T", service, "starter", "doctor", program)
@@ -173,10 +244,10 @@ func wantDoctor(c *checkout) {
 	}
 }
 
-// wantOwnRole does with PostgreSQL what payments can: from beside it, with its address.
+// wantOwnRole does with PostgreSQL what payments can do: from their network, with their credentials.
 func wantOwnRole(c *checkout) {
 	payments := c.container("payments")
-	address, err := c.docker("exec", payments, "sh", "-c", `echo "$DATABASE_URL"`)
+	address, err := c.docker("exec", payments, "cat", "/run/secrets/database_url")
 	c.must(err)
 	address = strings.TrimSpace(address)
 	query := func(address, statement string) error {
@@ -208,7 +279,7 @@ func wantOwnRole(c *checkout) {
 	}
 }
 
-// wantMemory checks that each container that runs has a limit, and that a worker that takes more is stopped by it.
+// wantMemory checks that each running container has a limit, and that a worker that exceeds it is stopped.
 func wantMemory(c *checkout) {
 	for _, r := range c.containers() {
 		if r.State == "running" && c.inspect(r.ID, "{{.HostConfig.Memory}}") == "0" {

@@ -1,2 +1,2 @@
-// Package containers starts docker-compose.yml with a container engine and tries it as its users do.
+// Package containers starts docker-compose.yml with a container engine and tests it as its users would use it.
 package containers

@@ -1,5 +1,5 @@
 #!/bin/sh
-# engine.sh COMMAND…: runs a command with a container engine and Docker Compose. What is missing is installed as root on a
+# engine.sh COMMAND…: runs a command with a container engine and Docker Compose. Missing ones are installed, as root on
 # Debian; an engine that was started here is stopped again.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -10,7 +10,7 @@ if ! command -v dockerd >/dev/null || ! command -v debootstrap >/dev/null; then
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends docker.io iptables debootstrap >/dev/null
 fi
 
-# Built where no released one can be fetched; in a folder of the project, so that the user's own is left alone.
+# Built if no release can be fetched; in a folder of the project, so that the user's own one is untouched.
 if ! docker compose version >/dev/null 2>&1; then
 	export DOCKER_CONFIG="$top/bin/tools/docker-$compose"
 	plugin=$DOCKER_CONFIG/cli-plugins/docker-compose

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the stand-ins of dev/containers/Dockerfile as stagecoach-standin/NAME. Needs an engine: see engine.sh.
+# Builds the replacement images of dev/containers/Dockerfile as stagecoach-standin/NAME. Needs an engine: see engine.sh.
 set -eu
 cd "$(dirname "$0")"
 context=../../bin/containers
@@ -12,9 +12,9 @@ if ! docker image inspect stagecoach-standin/debian >/dev/null 2>&1; then
 	tar -C "$root" -c . | docker import - stagecoach-standin/debian
 fi
 
-# The toolchain of go.mod, and Temporal's programs in the versions of dev/temporal, with the files of its own images.
+# The toolchain in go.mod, and Temporal's programs in the versions in dev/temporal, with the files of its original images.
 rm -rf "$context/go"
-echo 'module containers' >"$context/go.mod" # no package of this module
+echo 'module containers' >"$context/go.mod" # not a package of this module
 cp -r "$(cd ../.. && go env GOROOT)" "$context/go"
 cp /etc/ssl/certs/ca-certificates.crt "$context/"
 build() { (cd ../temporal && CGO_ENABLED=0 GOFLAGS='' GOWORK=off go build -trimpath -ldflags='-s -w' -o "../containers/$context/bin/$1" "$2"); }
@@ -29,4 +29,4 @@ install -m 644 "$(from github.com/temporalio/ui-server/v2)/config/docker.yaml" "
 rm -rf "$context/scripts"
 cp -r Dockerfile scripts "$context/"
 docker compose --file images.yml build
-rm -rf "$context/go" # what formats and lints this module would read it
+rm -rf "$context/go" # otherwise formatters and linters of this module would read it

@@ -21,7 +21,7 @@ import (
 	"stagecoach/dev/servers"
 )
 
-// checkout is a copy of what the images and the containers are made of, with a compose project of its own.
+// checkout is a copy of the sources of images and containers, with its own compose project.
 type checkout struct {
 	testing.TB
 	dir      string
@@ -38,7 +38,7 @@ type listed struct {
 	Ports    []string
 }
 
-// newCheckout skips the test where no engine runs. Everything that it makes is removed at the end, but for images.
+// newCheckout skips the test if no engine is running. Everything it creates is removed at the end, except images.
 func newCheckout(t testing.TB, options ...string) *checkout {
 	t.Helper()
 	night.Only(t)
@@ -85,8 +85,8 @@ func (c *checkout) copySources() {
 
 var fromOthers = regexp.MustCompile(`(?m)^FROM ([\w./-]+):[^ ]+`)
 
-// standIn names the stand-ins instead of the images of other makers, and free ports of this machine: in the Dockerfile's
-// copy, and in a file that is merged into docker-compose.yml.
+// standIn selects replacements for third-party images, and free ports of this machine: in the copy of the Dockerfile,
+// and in a file that is merged into docker-compose.yml.
 func (c *checkout) standIn() {
 	c.Helper()
 	file := filepath.Join(c.dir, "Dockerfile")
@@ -120,14 +120,15 @@ func (c *checkout) standIn() {
 	c.must(os.WriteFile(filepath.Join(c.dir, "override.yml"), []byte(override.String()), 0o644))
 }
 
-// botAPI is the stand-in of the profile dev, which speaks the protocol of the Local Bot API server: that cannot be built
-// from what a module proxy or Debian has.
+// botAPI is the simulator of the profile dev, which speaks the protocol of the Local Bot API server: the real one
+// cannot be built from what a module proxy or Debian has.
 const botAPI = `    image: stagecoach-night:dev
     user: root
     entrypoint: [dev, standin, telegram, --addr, "0.0.0.0:8081", --dir, /var/lib/telegram-bot-api, --shared-dir, /spool]
 `
 
-// standInOf names the stand-in for an image; ours have another name, so that a developer's are left alone.
+// standInOf names the replacement for an image; replacements of our own images are named differently, so that a
+// developer's are left alone.
 func standInOf(image string) string {
 	tag, _, _ := strings.Cut(image, "@")
 	name, _, _ := strings.Cut(path.Base(tag), ":")
@@ -140,7 +141,7 @@ func standInOf(image string) string {
 	return "stagecoach-standin/" + name
 }
 
-// compose runs docker compose with a command, and returns what it prints on its standard output.
+// compose runs docker compose with a command, and returns its standard output.
 func (c *checkout) compose(args ...string) string {
 	c.Helper()
 	out, err := c.tryCompose(args...)
@@ -150,7 +151,7 @@ func (c *checkout) compose(args ...string) string {
 	return out
 }
 
-// tryCompose is compose for a command that may fail; the error says what was printed.
+// tryCompose is compose for a command that may fail; the error contains the output.
 func (c *checkout) tryCompose(args ...string) (string, error) {
 	return c.docker(append(append([]string{"compose"}, c.options...), args...)...)
 }
@@ -170,12 +171,12 @@ func (c *checkout) docker(args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// environment makes the commands of docker compose those of this checkout.
+// environment points the docker compose commands at this checkout.
 func (c *checkout) environment() []string {
 	return append(os.Environ(), "COMPOSE_PROJECT_NAME="+c.project, "COMPOSE_FILE=docker-compose.yml:override.yml", "COMPOSE_ANSI=never")
 }
 
-// remove removes the project's containers, networks and volumes, and fails the test when some are left.
+// remove removes the project's containers, networks and volumes, and fails the test if some are left.
 func (c *checkout) remove() {
 	if c.Failed() {
 		out, _ := c.tryCompose("--profile", "*", "ps", "--all")
@@ -216,7 +217,7 @@ func (c *checkout) containers(services ...string) (found []running) {
 	return found
 }
 
-// healthy waits until each permanent container runs and its health check, where it has one, passes.
+// healthy waits until each permanent container is running and its health check, if any, passes.
 func (c *checkout) healthy(services ...string) {
 	c.Helper()
 	var ill []running
@@ -246,7 +247,7 @@ func (c *checkout) container(service string) string {
 	return found[0].ID
 }
 
-// inspect formats what the engine knows of a container.
+// inspect formats what the engine knows about a container.
 func (c *checkout) inspect(id, format string) string {
 	c.Helper()
 	out, err := c.docker("inspect", "--format", format, id)
@@ -254,13 +255,13 @@ func (c *checkout) inspect(id, format string) string {
 	return strings.TrimSpace(out)
 }
 
-// beside runs a command of the stand-in for Alpine in the network of a container.
+// beside runs a command of the Alpine replacement image in the network of a container.
 func (c *checkout) beside(id string, command ...string) (string, error) {
 	return c.docker(append([]string{"run", "--rm", "--network", "container:" + id, "stagecoach-standin/alpine"}, command...)...)
 }
 
-// crash kills the first process of a container from outside, as the kernel does for want of memory: the engine starts it
-// again. (`docker kill` counts as the operator's wish.)
+// crash kills the first process of a container from outside, as the kernel does when it runs out of memory: the engine
+// restarts it. (`docker kill` counts as an operator's request.)
 func (c *checkout) crash(service string) {
 	c.Helper()
 	id := c.container(service)

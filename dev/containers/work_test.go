@@ -17,10 +17,10 @@ type api struct {
 	address, token string
 }
 
-// errRefused is an answer that a repetition does not change.
+// errRefused is a response that a retry would not change.
 var errRefused = errors.New("refused")
 
-// call sends a request until the API answers it: it may be away, and the key makes a repetition safe.
+// call sends a request until the API answers it: it may be unavailable, and the key makes retries safe.
 func (a *api) call(method, path, key string, body, answer any) {
 	a.Helper()
 	var err error
@@ -78,7 +78,7 @@ func demoUser(c *checkout) (user, admin *api) {
 	return &api{c, admin.address, made.Token}, admin
 }
 
-// standin asks a stand-in inside of the project's networks; with a body it is a POST.
+// standin calls a simulator within the project's networks; with a body it is a POST.
 func (c *checkout) standin(name string, port int, path, body string) string {
 	c.Helper()
 	args := []string{"exec", "-T", "standin-" + name, "wget", "-q", "-O", "-"}
@@ -88,7 +88,7 @@ func (c *checkout) standin(name string, port int, path, body string) string {
 	return c.compose(append(args, fmt.Sprintf("http://127.0.0.1:%d%s", port, path))...)
 }
 
-// batch is some of each kind of work, which takes some seconds.
+// batch is some work of each kind, which takes a few seconds.
 type batch struct {
 	user, admin                          *api
 	files                                []string
@@ -118,7 +118,7 @@ func begin(user, admin *api, word string) *batch {
 		}, &made)
 		b.downloads = append(b.downloads, made.ID)
 
-		if i%2 == 0 { // the stand-in's wallet has money for some twenty
+		if i%2 == 0 { // the simulator's wallet has money for some twenty
 			answer := c.standin("toncenter", 8084, "/_/deposits", `{"amount_nano":600000000,"comment":"demo_reader 50"}`)
 			c.must(json.Unmarshal([]byte(answer), &made))
 			b.orders = append(b.orders, made.Hash)
@@ -149,13 +149,13 @@ func (a *api) fileID(name string) string {
 				return file.FileID
 			}
 		}
-		time.Sleep(time.Second) // a listing is kept for some seconds
+		time.Sleep(time.Second) // a listing is cached for some seconds
 	}
 	a.Fatalf("%s is not in the folder", name)
 	return ""
 }
 
-// finish claims and does the tasks, waits for the other work, and checks that everything ended as it should, once.
+// finish claims and completes the tasks, waits for the other work, and checks that everything ended as it should, once.
 func (b *batch) finish() {
 	c := b.user.checkout
 	c.Helper()
@@ -186,7 +186,7 @@ func (b *batch) finish() {
 	}
 }
 
-// ends waits until a row is in its good end; another end fails the test.
+// ends waits until a row has reached its good end; another end fails the test.
 func (b *batch) ends(a *api, path, good string, bad ...string) {
 	a.Helper()
 	var row map[string]any

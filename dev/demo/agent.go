@@ -17,12 +17,12 @@ import (
 
 const (
 	agentEvery = 200 * time.Millisecond // the pause between two steps of an agent
-	agentWork  = 600 * time.Millisecond // how long a task of the demo takes it
+	agentWork  = 600 * time.Millisecond // how long a task of the demo takes
 	agentWaits = 5                      // seconds for something to happen, when there is nothing to do
 )
 
-// agent is a simulated member of a workspace: it takes what is ready, one task at a time, and helps with what is STUCK.
-// It knows nothing but /mcp and a token.
+// agent is a simulated member of a workspace: it claims what is ready, one task at a time, and helps with what is
+// STUCK. It has nothing but /mcp and a token.
 type agent struct {
 	id, name  string
 	api       string // the address
@@ -30,13 +30,13 @@ type agent struct {
 	workspace string
 	sleeps    bool          // abandons a task of the demo
 	alone     bool          // takes no task over
-	takes     time.Duration // how long a task takes it
+	takes     time.Duration // how long a task takes
 
 	session *mcp.ClientSession // nil: none yet, or the last one broke
-	cursor  string             // up to which it has heard of events
+	cursor  string             // position in the events
 }
 
-// foundTasks are what the tool tasks_find answers.
+// foundTasks is the result of the tool tasks_find.
 type foundTasks struct {
 	Tasks []foundTask `json:"tasks"`
 }
@@ -53,7 +53,7 @@ type foundWords struct {
 	Title string `json:"title"`
 }
 
-// heardEvents are what the tool events_wait answers.
+// heardEvents is the result of the tool events_wait.
 type heardEvents struct {
 	Cursor string `json:"cursor"`
 }
@@ -63,7 +63,7 @@ type refused struct{ tool.Problem }
 
 func (r *refused) Error() string { return string(r.Code) + ": " + r.Detail }
 
-// work goes on until ctx ends. It gives the first error that is not a normal conflict between agents.
+// work continues until ctx is done. It returns the first error that is not a normal conflict between agents.
 func (a *agent) work(ctx context.Context) error {
 	defer a.leave()
 	for {
@@ -83,7 +83,7 @@ func (a *agent) work(ctx context.Context) error {
 	}
 }
 
-// passing says whether another agent, or a deadline, was faster, or the API is away for a moment.
+// passing reports whether another agent, or a deadline, was faster, or the API is briefly unavailable.
 func passing(err error) bool {
 	no, ok := errors.AsType[*refused](err)
 	return !ok || slices.Contains([]fault.Code{
@@ -171,7 +171,7 @@ func (a *agent) listen(ctx context.Context, seconds int) error {
 	return err
 }
 
-// call calls a tool and reads its answer.
+// call calls a tool and decodes its result.
 func call[T any](ctx context.Context, a *agent, name string, arguments map[string]any) (answer T, err error) {
 	if a.session == nil {
 		client := mcp.NewClient(&mcp.Implementation{Name: a.name, Version: "1"}, nil)
@@ -185,7 +185,7 @@ func call[T any](ctx context.Context, a *agent, name string, arguments map[strin
 
 	result, err := a.session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
 	if err != nil {
-		a.leave() // the next call makes another session
+		a.leave() // the next call opens another session
 		return answer, err
 	}
 	if result.IsError {
@@ -195,7 +195,7 @@ func call[T any](ctx context.Context, a *agent, name string, arguments map[strin
 	return answer, again(result.StructuredContent, &answer)
 }
 
-// again reads a document that came as any.
+// again converts a generic document.
 func again(document, into any) error {
 	text, err := json.Marshal(document)
 	if err != nil {

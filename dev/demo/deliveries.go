@@ -25,18 +25,18 @@ const (
 	demoFile = "demo-64MiB.bin"
 	demoSize = 64 << 20
 
-	// dropPatience is how long a dropped file may be unknown to the API, or the API away, before that is a failure.
+	// dropPatience is how long a dropped file may be unknown to the API, or the API unavailable, before that is a failure.
 	dropPatience = time.Minute
 )
 
-// dropFolder is the demo of deliveries: it delivers every file in the folder of the Yandex stand-in to the demo user's
-// chat, once for each content. The Idempotency-Key is made from path, size and time of change, so the service
+// dropFolder is the demo of deliveries: it delivers every file in the simulated Yandex's folder to the demo user's
+// chat, once for each content. The Idempotency-Key is derived from path, size and modification time, so the service
 // recognizes what an earlier run has delivered.
 type dropFolder struct {
 	stack  *stack.Stack
 	api    *client.Client
 	folder *watchedFolder
-	verify bool // look into the chat for each file
+	verify bool // check each file in the chat
 
 	began  time.Time
 	asked  map[drop]bool          // requested, or refused for good
@@ -92,7 +92,7 @@ func (f *dropFolder) round(ctx context.Context) ([]result, error) {
 	}
 }
 
-// ask requests deliveries, folder by folder. A request that fails for now is repeated in the next round.
+// ask requests deliveries, folder by folder. A request that fails temporarily is repeated in the next round.
 func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 	var results []result
 	byFolder := map[string][]drop{}
@@ -124,7 +124,7 @@ func (f *dropFolder) ask(ctx context.Context, drops []drop) []result {
 }
 
 // errNotListed means that the API does not list a file, or lists an older version: a listing may be a second old.
-var errNotListed = errors.New("the shared folder's listing does not show it")
+var errNotListed = errors.New("not in the listing of the shared folder")
 
 func (f *dropFolder) askFor(ctx context.Context, d drop, fileID string) error {
 	answer, _, err := f.api.Send(ctx, delivery.Call(fileID, f.key(d)))
@@ -195,7 +195,7 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 	return results
 }
 
-// update takes over the present state of a delivery. It prints changes that the live lines do not keep on the screen.
+// update applies the current state of a delivery. It prints changes that the live lines do not keep on the screen.
 func (f *dropFolder) update(r *inProgress, d shape.Delivery) {
 	changed := d.State != r.last.State
 	r.last = d
@@ -214,7 +214,7 @@ func (f *dropFolder) resultOf(r *inProgress, problem string) result {
 
 	if problem == "" && d.State != lifecycle.DeliveryDelivered {
 		ended.problem = fmt.Sprintf(
-			"it ended %s %s; change or touch the file to have it tried anew", d.State, shape.Value(d.LastError),
+			"it ended %s %s; change or touch the file to try it again", d.State, shape.Value(d.LastError),
 		)
 	}
 	return ended
@@ -235,7 +235,7 @@ func (f *dropFolder) draw() {
 	}
 
 	for _, d := range slices.SortedFunc(maps.Keys(f.tried), func(a, b drop) int { return cmp.Compare(a.path, b.path) }) {
-		lines = append(lines, fmt.Sprintf("  %s  is not listed yet", terminal.Shorten(terminal.Printable(d.path), 40)))
+		lines = append(lines, fmt.Sprintf("  %s  not listed yet", terminal.Shorten(terminal.Printable(d.path), 40)))
 	}
 
 	if more := len(lines) - most; more > 0 {
@@ -245,7 +245,7 @@ func (f *dropFolder) draw() {
 	f.stack.Screen.Draw(lines...)
 }
 
-// waits is 1 for a delivery that no worker has taken yet.
+// waits is 1 for a delivery that no worker has claimed yet.
 func (r *inProgress) waits() int {
 	if r.last.State == lifecycle.DeliveryQueued {
 		return 1
@@ -253,7 +253,7 @@ func (r *inProgress) waits() int {
 	return 0
 }
 
-// key gives the Idempotency-Key of a drop: the same version of a file is the same delivery for one record.
+// key returns the Idempotency-Key of a drop: the same version of a file is the same delivery for one record.
 func (f *dropFolder) key(d drop) string {
 	sum := sha256.Sum256(fmt.Append(
 		nil, d.path, "\x00", d.size, "\x00", d.changed, "\x00", f.stack.RecordSince.UnixNano(),
@@ -261,7 +261,7 @@ func (f *dropFolder) key(d drop) string {
 	return "dev-" + hex.EncodeToString(sum[:16])
 }
 
-// is says whether the API lists this version of the file.
+// is reports whether the API lists this version of the file.
 func (d drop) is(entry shape.File) bool {
 	return entry.Kind == "file" && entry.Size == d.size && entry.ModifiedAt.Unix() == d.changed/int64(time.Second)
 }

@@ -18,8 +18,8 @@ const demoEvery = 500 * time.Millisecond
 
 // demo shows one workload. A new workload adds one to Show.
 type demo interface {
-	// round does what there is to do now, as a user of the API: it creates entities, shows their progress until the last
-	// one has ended, and returns how each ended. With nothing to do it returns at once.
+	// round does the current work as a user of the API: it creates entities, shows their progress until the last
+	// one has ended, and returns how each ended. With nothing to do it returns immediately.
 	round(ctx context.Context) ([]result, error)
 }
 
@@ -31,16 +31,16 @@ type result struct {
 	took     time.Duration
 	workflow string // its id; empty when none was started
 	earlier  bool   // it had ended before this run began
-	problem  string // why this is not how it should end; empty: it is
+	problem  string // why this is not how it should have ended; empty: it is
 }
 
 // Options say what is shown.
 type Options struct {
 	Once  bool // one round of each demo, which is judged
-	Quiet bool // no scene after it
+	Quiet bool // no scene afterwards
 }
 
-// Show runs round after round until ctx ends, or one round of each and judges it. After the first round a scene goes on.
+// Show runs rounds until ctx is done, or one round of each demo and judges it. After the first round a scene continues.
 func Show(ctx context.Context, s *stack.Stack, o Options) error {
 	team := newTeam(s)
 	all := []demo{newDropFolder(s, o.Once), team, newLibrary(s), newCustomers(s)}
@@ -66,7 +66,7 @@ func Show(ctx context.Context, s *stack.Stack, o Options) error {
 			return judge(s, results)
 		}
 		if first && !o.Quiet {
-			s.Screen.Say("  An agent, a slow download, deliveries and purchases go on from here; --quiet leaves them out.\n")
+			s.Screen.Say("  An agent, a slow download, deliveries and purchases continue from here; --quiet skips them.\n")
 			scene := &scene{stack: s, api: &client.Client{Base: s.Info.API, Token: s.Info.UserToken}, agents: team.crew}
 			playing.Go(func() { scene.play(ctx) })
 		}
@@ -100,7 +100,7 @@ func showResults(s *stack.Stack, results []result) error {
 	}
 
 	if before > 0 {
-		s.Screen.Say("  done by an earlier run already: %d", before)
+		s.Screen.Say("  already done by an earlier run: %d", before)
 	}
 
 	if len(rows) == 1 {
@@ -121,7 +121,7 @@ func showResults(s *stack.Stack, results []result) error {
 	return nil
 }
 
-// judge says whether all ended as it should.
+// judge reports whether everything ended as it should.
 func judge(s *stack.Stack, results []result) error {
 	bad := 0
 	for _, r := range results {
@@ -132,10 +132,10 @@ func judge(s *stack.Stack, results []result) error {
 
 	if bad > 0 {
 		return fmt.Errorf(
-			"%d of %d did not end as they should: see above, and the logs in %s", bad, len(results), s.Shown(s.LogDir()),
+			"%d of %d did not end as expected: see above, and the logs in %s", bad, len(results), s.Shown(s.LogDir()),
 		)
 	}
 
-	s.Screen.Say("  All %d ended as they should.\n", len(results))
+	s.Screen.Say("  All %d ended as expected.\n", len(results))
 	return nil
 }

@@ -67,7 +67,7 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 		r.took = job.CompletedAt.Sub(job.CreatedAt)
 		r.problem, err = d.proof(ctx, job)
 	} else {
-		r.problem = fmt.Sprintf("it is not completed: starter download show %s tells more", job.ID)
+		r.problem = fmt.Sprintf("it is not completed: see starter download show %s", job.ID)
 	}
 	return []result{r}, err
 }
@@ -104,7 +104,7 @@ func (d *library) ask(ctx context.Context, bookID string) (shape.Download, error
 	return client.Ask[shape.Download](ctx, d.api, wanted)
 }
 
-// watch shows the progress of a download until it has ended or the time is over, and returns it as it is then.
+// watch shows the progress of a download until it has ended or the time is up, and returns its final state.
 func (d *library) watch(ctx context.Context, job shape.Download) (shape.Download, error) {
 	limited, stop := context.WithTimeout(ctx, libraryPatience)
 	defer stop()
@@ -125,7 +125,7 @@ func (d *library) watch(ctx context.Context, job shape.Download) (shape.Download
 	case ctx.Err() != nil:
 		return last, ctx.Err()
 	case limited.Err() != nil:
-		return last, nil // the status says that it has not ended
+		return last, nil // the status shows that it has not ended
 	default:
 		return last, err
 	}
@@ -144,20 +144,20 @@ func (d *library) proof(ctx context.Context, job shape.Download) (problem string
 		},
 	)
 	if b.State != downloadstore.BookLibrary || at < 0 {
-		return "the book is not in the Library: starter book show " + b.ID + " tells more", nil
+		return "the book is not in the Library: see starter book show " + b.ID, nil
 	}
 	if shape.Value(job.ExternalJobID) != d.stack.Torrents.Demo.Hash() {
 		return "", nil // the developer has downloaded another torrent for the book
 	}
 
-	name := filepath.Join(d.stack.Library(), filepath.FromSlash(b.Media[at].Path))
+	name := filepath.Join(d.stack.Library, filepath.FromSlash(b.Media[at].Path))
 	if _, hash, err := digest(name); err != nil || hash != d.stack.Torrents.Demo.SHA256 {
-		return "the file is not there, or not as it should be: " + d.stack.Shown(name), nil
+		return "the file is missing or has the wrong content: " + d.stack.Shown(name), nil
 	}
 
 	for deadline := time.Now().Add(libraryPatience); !d.inChat(); {
 		if time.Now().After(deadline) {
-			return "the book is not in the chat: starter download show " + job.ID + " tells more", nil
+			return "the book is not in the chat: see starter download show " + job.ID, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -168,7 +168,7 @@ func (d *library) proof(ctx context.Context, job shape.Download) (problem string
 	return "", nil
 }
 
-// inChat says whether the demo user has received the book.
+// inChat reports whether the demo user has received the book.
 func (d *library) inChat() bool {
 	return slices.ContainsFunc(d.stack.Telegram.Chat(stack.DemoUser).Messages, func(m telegramsim.Message) bool {
 		return m.Document != nil && m.Document.SHA256 == d.stack.Torrents.Demo.SHA256

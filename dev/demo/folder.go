@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 )
 
-// drop is one version of a file in a watched folder: a file that changes becomes another drop.
+// drop is one version of a file in a watched folder: a changed file becomes another drop.
 type drop struct {
-	path    string // as the shared folder has it, from a slash on
+	path    string // as in the shared folder, beginning with a slash
 	size    int64
 	changed int64 // Unix time in nanoseconds
 }
@@ -20,8 +20,8 @@ type watchedFolder struct {
 
 func newWatchedFolder(root string) *watchedFolder { return &watchedFolder{root: root} }
 
-// look returns the files that have not changed since the previous look, ordered by path. changing says that there are
-// others, which are new or still being written: the next look returns them.
+// look returns the files that have not changed since the previous poll, ordered by path. changing reports that there
+// are others, which are new or still being written: the next poll returns them.
 func (w *watchedFolder) look() (settled []drop, changing bool, err error) {
 	now := map[drop]bool{}
 	err = filepath.WalkDir(w.root, func(name string, entry fs.DirEntry, err error) error {

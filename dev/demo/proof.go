@@ -22,7 +22,7 @@ func makeDemoFile(folder string) (err error) {
 		return err
 	}
 
-	// It is written beside the folder and moved when it is complete: a file in the folder may be listed at any moment.
+	// It is written beside the folder and moved once it is complete: a file in the folder may be listed at any moment.
 	fresh, err := os.Create(filepath.Join(filepath.Dir(folder), demoFile))
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (f *dropFolder) verified(results []result) ([]result, error) {
 	return results, nil
 }
 
-// digest gives a file's size and SHA-256, in lower-case hex.
+// digest returns a file's size and SHA-256, in lower-case hex.
 func digest(name string) (size int64, hash string, err error) {
 	file, err := os.Open(name)
 	if err != nil {

@@ -30,9 +30,9 @@ const (
 	sceneReady      = 3 // tasks that wait for the agent
 )
 
-// scene keeps a little going on after the demo, so that the pages show a service at work: an agent works on a board with
-// tasks in every status, a slow download gets on, and there is a delivery and a purchase now and then. It needs nothing
-// but the API, and survives that any part of the stack is away for a while.
+// scene keeps some activity going after the demo, so that the pages show a service at work: an agent works on a board
+// with tasks in every status, a slow download progresses, and there is a delivery and a purchase now and then. It needs
+// nothing but the API, and tolerates any part of the stack being unavailable for a while.
 type scene struct {
 	stack  *stack.Stack
 	api    *client.Client // of the demo user
@@ -41,7 +41,7 @@ type scene struct {
 	parts  sync.WaitGroup
 }
 
-// play plays the scene until ctx ends.
+// play plays the scene until ctx is done.
 func (s *scene) play(ctx context.Context) {
 	for every, part := range map[time.Duration]func(context.Context) error{
 		sceneTasks: s.board, sceneDeliveries: s.deliver, sceneDownloads: s.download, scenePurchases: s.buy,
@@ -51,7 +51,8 @@ func (s *scene) play(ctx context.Context) {
 	s.parts.Wait()
 }
 
-// repeat does a part now and then. One that fails, as when the API is away, is tried again the next time.
+// repeat does a part now and then. A part that fails, for example because the API is unavailable, is retried the next
+// time.
 func (s *scene) repeat(ctx context.Context, every time.Duration, part func(context.Context) error) {
 	s.parts.Go(func() {
 		for {
@@ -68,7 +69,7 @@ func (s *scene) repeat(ctx context.Context, every time.Duration, part func(conte
 // boardTask is a task of the board that stays as it is.
 type boardTask struct {
 	title  string
-	worker int // the agent that has taken it; -1: none
+	worker int // the agent that has claimed it; -1: none
 	ends   lifecycle.TaskState
 	why    string // empty: its deadline ends it
 }
@@ -79,7 +80,7 @@ var boardTasks = []boardTask{
 	{"Paint the shelf red", -1, lifecycle.TaskCancelled, "blue is fine"},
 }
 
-// board makes the board at first, and sees that there is always something to do for the agent.
+// board creates the board initially, and makes sure that there is always something to do for the agent.
 func (s *scene) board(ctx context.Context) error {
 	if s.space == "" {
 		if err := s.open(ctx); err != nil {
@@ -104,7 +105,7 @@ func (s *scene) board(ctx context.Context) error {
 	return err
 }
 
-// open makes the workspace, or finds the one of an earlier run, with the tasks that stay.
+// open creates the workspace, or finds the one of an earlier run, with the tasks that stay.
 func (s *scene) open(ctx context.Context) error {
 	space, err := client.Ask[shape.Workspace](ctx, s.api, keyed("/v1/workspaces", map[string]any{
 		"name": "Reading room", "status_deadlines": map[string]float64{"IN_PROGRESS": sceneDeadline},
@@ -131,7 +132,7 @@ func (s *scene) open(ctx context.Context) error {
 	return nil
 }
 
-// leave brings a task into the status in which it stays. A later run finds it there.
+// leave brings a task into its permanent status. A later run finds it there.
 func (s *scene) leave(ctx context.Context, space string, t boardTask) error {
 	made, err := client.Ask[shape.TaskBatch](ctx, s.api, keyed("/v1/tasks/batch", map[string]any{
 		"workspace_id": space, "tasks": []map[string]any{{"ref": "it", "title": t.title}},
@@ -162,7 +163,7 @@ func (s *scene) leave(ctx context.Context, space string, t boardTask) error {
 	return err
 }
 
-// deliver sends the demo's file once more.
+// deliver sends the demo's file again.
 func (s *scene) deliver(ctx context.Context) error {
 	files, err := client.Ask[shape.Page[shape.File]](ctx, s.api, client.Call{Method: http.MethodGet, Path: "/v1/files"})
 	if err != nil {
@@ -176,13 +177,13 @@ func (s *scene) deliver(ctx context.Context) error {
 	return err
 }
 
-// download requests the first slow torrent whose book is not there yet.
+// download requests the first slow torrent whose book does not exist yet.
 func (s *scene) download(ctx context.Context) error {
 	for i, torrent := range s.stack.Torrents.Slow {
 		b, err := client.Ask[shape.Book](ctx, s.api, keyed("/v1/books", map[string]any{
 			"title": fmt.Sprintf("Slow reading, volume %d", i+1), "author": "Stagecoach",
 		}))
-		if err == nil { // the answer to the key is the first one
+		if err == nil { // the response to the key is the first one
 			b, err = client.Ask[shape.Book](ctx, s.api, client.Call{Method: http.MethodGet, Path: "/v1/books/" + b.ID})
 		}
 		if err != nil {
@@ -192,7 +193,7 @@ func (s *scene) download(ctx context.Context) error {
 			continue
 		}
 
-		// Another request for the same book and medium gives the download that is under way.
+		// Another request for the same book and medium returns the download in progress.
 		_, _, err = s.api.Send(ctx, client.Call{Method: http.MethodPost, Path: "/v1/downloads", Body: map[string]string{
 			"book_id": b.ID, "media_type": downloadstore.MediaText, "source": "web seed", "source_url": torrent.URL,
 		}})
@@ -204,8 +205,8 @@ func (s *scene) download(ctx context.Context) error {
 	return nil
 }
 
-// slowDown lets the stand-in take its time for a torrent, as soon as that is there. The real qBittorrent is slowed down by
-// the web seed.
+// slowDown makes the simulator slow for a torrent, as soon as that exists. The real qBittorrent is slowed down by the
+// web seed.
 func (s *scene) slowDown(ctx context.Context, torrent string) {
 	if s.stack.QBittorrent == nil {
 		return
@@ -219,7 +220,7 @@ func (s *scene) slowDown(ctx context.Context, torrent string) {
 	}
 }
 
-// buy lets a customer pay for Stars.
+// buy has a customer pay for Stars.
 func (s *scene) buy(_ context.Context) error {
 	_, err := s.stack.Chain.Deposit(tonsim.Deposit{
 		From: demoCustomers[0].address(), AmountNano: demoCustomers[0].nano, Comment: demoCustomers[0].comment,

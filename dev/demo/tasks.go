@@ -29,9 +29,9 @@ const (
 // teamNames are the agents. The last one abandons the task that is assigned to her.
 var teamNames = []string{"Agent Ada", "Agent Bo", "Agent Cleo"}
 
-// team is the demo of tasks: three agents work on a small graph through the tools at /mcp. One agent abandons a task, which
-// passes its deadline, and another agent takes it over. Graph and workspace are created with Idempotency-Keys, so that
-// a later run finds them and continues what an earlier one left unfinished.
+// team is the demo of tasks: three agents work on a small graph through the tools at /mcp. One agent abandons a task,
+// which passes its deadline, and another agent takes it over. Graph and workspace are created with Idempotency-Keys, so
+// that a later run finds them and continues what an earlier one left unfinished.
 type team struct {
 	stack *stack.Stack
 	api   *client.Client // of the person who wants the work done
@@ -93,7 +93,7 @@ func (d *team) round(ctx context.Context) ([]result, error) {
 	return d.results(last), nil
 }
 
-// hire makes the agents' users, or finds them, and gives each a token.
+// hire creates the agents' users, or finds them, and gives each a token.
 func (d *team) hire(ctx context.Context) ([]*agent, error) {
 	known := map[string]string{}
 	err := client.EachItem(ctx, d.admin, "/v1/users", url.Values{}, func(u shape.User) bool {
@@ -121,7 +121,7 @@ func (d *team) hire(ctx context.Context) ([]*agent, error) {
 	return agents, nil
 }
 
-// plan makes the workspace and the graph, or finds those of an earlier run.
+// plan creates the workspace and the graph, or finds those of an earlier run.
 func (d *team) plan(ctx context.Context, agents []*agent) ([]shape.Task, error) {
 	space, err := client.Ask[shape.Workspace](ctx, d.api, keyed("/v1/workspaces", map[string]any{
 		"name": "Demo", "status_deadlines": map[string]float64{"IN_PROGRESS": teamDeadline},
@@ -153,7 +153,7 @@ func (d *team) plan(ctx context.Context, agents []*agent) ([]shape.Task, error) 
 	return tasks, err
 }
 
-// join asks an agent, which is a user of its own, to join a workspace of a user, and lets it agree.
+// join invites an agent, which is a user of its own, to a user's workspace, and accepts for it.
 func join(ctx context.Context, owner *client.Client, space string, a *agent) error {
 	asked := client.Call{Method: http.MethodPut, Path: space + "/members/" + a.id}
 	if _, _, err := owner.Send(ctx, asked); err != nil {
@@ -165,7 +165,7 @@ func join(ctx context.Context, owner *client.Client, space string, a *agent) err
 	return err
 }
 
-// keyed is a request whose repeat gives the first answer, for as long as it asks for the same.
+// keyed is a request with an idempotency key that is derived from it: repeating it returns the first response.
 func keyed(path string, body any) client.Call {
 	text, _ := json.Marshal(body) // of plain maps
 	sum := sha256.Sum256(text)
@@ -174,7 +174,7 @@ func keyed(path string, body any) client.Call {
 	}
 }
 
-// watch prints what happens until all tasks have ended or ctx ends, and returns the tasks as they are then.
+// watch prints what happens until all tasks have ended or ctx is done, and returns the tasks' final states.
 func (d *team) watch(ctx context.Context, agents []*agent, tasks []shape.Task) ([]shape.Task, error) {
 	for _, a := range agents {
 		d.names[a.id] = a.name
@@ -251,9 +251,9 @@ func (d *team) results(tasks []shape.Task) []result {
 
 		switch {
 		case t.Status != lifecycle.TaskDone:
-			r.problem = "it is not DONE: starter task events " + t.ID + " tells what happened"
+			r.problem = "it is not DONE: see starter task events " + t.ID
 		case t.Title == sleepersTask && !(happened("deadline_expired") && happened("taken_over")):
-			r.problem = "it was to pass its deadline and to be taken over"
+			r.problem = "it should have passed its deadline and been taken over"
 		}
 
 		results = append(results, r)

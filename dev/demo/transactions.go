@@ -25,16 +25,16 @@ const (
 	customersPatience = 2 * time.Minute // for each purchase
 	shopEvery         = 200 * time.Millisecond
 
-	goneUsername = "nobody_has_this" // nobody's
-	shyUsername  = "shy_reader"      // cannot be gifted Stars at first
+	goneUsername = "nobody_has_this" // of nobody
+	shyUsername  = "shy_reader"      // cannot be gifted Stars initially
 )
 
-// customer pays for Stars. Each has a sender's address of its own, by which a later run finds what it has paid.
+// customer pays for Stars. Each has its own sender address, by which a later run finds its payments.
 type customer struct {
 	name, comment string
 	nano          int64
 	ends          string // the failure with which the purchase must end, as in the table of failures; empty: it succeeds
-	retried       bool   // after an administrator let it be tried again
+	retried       bool   // after an administrator retried it
 }
 
 var demoCustomers = []customer{
@@ -105,7 +105,7 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 	return results, err
 }
 
-// known returns the existing purchases by sender, as soon as the chain's history is complete.
+// known returns the existing purchases by sender, once the chain's history is complete.
 func (d *customers) known(ctx context.Context) (map[string]shape.WholeTransaction, error) {
 	began := time.Now()
 	err := d.until(ctx, func() (bool, error) {
@@ -116,7 +116,7 @@ func (d *customers) known(ctx context.Context) (map[string]shape.WholeTransactio
 	known := map[string]shape.WholeTransaction{}
 	if err == nil {
 		err = client.EachItem(ctx, d.api, "/v1/transactions", url.Values{}, func(t shape.Transaction) bool {
-			known[t.Sender] = shape.WholeTransaction{Transaction: t} // the oldest stays, being the last
+			known[t.Sender] = shape.WholeTransaction{Transaction: t} // the oldest stays, because it comes last
 			return false
 		})
 	}
@@ -124,7 +124,7 @@ func (d *customers) known(ctx context.Context) (map[string]shape.WholeTransactio
 	return known, err
 }
 
-// serve lets a customer pay, unless an earlier run has done so, and shows the purchase.
+// serve has a customer pay, unless an earlier run has done so, and shows the purchase.
 func (d *customers) serve(
 	ctx context.Context, c customer, t shape.WholeTransaction,
 ) (shape.WholeTransaction, error) {
@@ -164,14 +164,14 @@ func (d *customers) serve(
 	return d.follow(ctx, t)
 }
 
-// follow prints what happens to a purchase until it has ended or the time is over, and returns it as it is then.
+// follow prints what happens to a purchase until it has ended or the time is up, and returns its final state.
 func (d *customers) follow(ctx context.Context, t shape.WholeTransaction) (shape.WholeTransaction, error) {
 	err := d.until(ctx, func() (bool, error) {
 		now, err := client.Ask[shape.WholeTransaction](
 			ctx, d.api, client.Call{Method: http.MethodGet, Path: "/v1/transactions/" + t.Hash},
 		)
 		if no, refused := errors.AsType[*client.Refusal](err); refused && no.Status == http.StatusNotFound {
-			return false, nil // the transfer is not read yet
+			return false, nil // the transfer has not been read yet
 		}
 		if err != nil {
 			return false, err
@@ -185,7 +185,7 @@ func (d *customers) follow(ctx context.Context, t shape.WholeTransaction) (shape
 		return t.Ended(), nil
 	})
 	if errors.Is(err, errPatience) {
-		err = nil // the status says that it has not ended
+		err = nil // the status shows that it has not ended
 	}
 
 	return t, err
@@ -224,7 +224,7 @@ func changeOf(e shape.History) string {
 
 // judge returns why a purchase is not as expected; empty: it is.
 func (d *customers) judge(ctx context.Context, c customer, t shape.WholeTransaction) (problem string, err error) {
-	tells := fmt.Sprintf(": starter tx show %s tells more", t.Hash)
+	tells := fmt.Sprintf(": see starter tx show %s", t.Hash)
 	bought, _, err := d.stack.Fragment.Purchases(ctx)
 	if err != nil {
 		return "", err
@@ -244,19 +244,19 @@ func (d *customers) judge(ctx context.Context, c customer, t shape.WholeTransact
 
 	switch {
 	case c.ends != "" && (t.Status != lifecycle.TransactionFailed || shape.Value(t.ErrorMessage) != c.ends || shape.Value(t.ErrorClass) != string(lifecycle.NonRetryable) || len(t.Payments) > 0):
-		return fmt.Sprintf("it was to fail with %q, for good and without a payment%s", c.ends, tells), nil
+		return fmt.Sprintf("it should have failed with %q, for good and without a payment%s", c.ends, tells), nil
 	case c.ends == "" && t.Status != lifecycle.TransactionProcessed:
 		return "it is not processed" + tells, nil
 	case c.ends == "" && times != 1:
-		return fmt.Sprintf("Fragment has sold these Stars %d times%s", times, tells), nil
+		return fmt.Sprintf("Fragment sold these Stars %d times%s", times, tells), nil
 	case c.retried && !retried:
-		return "it was to fail, and to be tried again" + tells, nil
+		return "it should have failed and been retried" + tells, nil
 	default:
 		return "", nil
 	}
 }
 
-// reconcile compares the ledger with the chain and returns what differs; empty: nothing.
+// reconcile compares the ledger with the chain and returns the differences; empty: none.
 func (d *customers) reconcile(ctx context.Context) (problem string, err error) {
 	var last shape.Reconciliation
 	err = d.until(ctx, func() (bool, error) {
@@ -270,14 +270,14 @@ func (d *customers) reconcile(ctx context.Context) (problem string, err error) {
 	}
 
 	if verdict := transaction.Verdict(last); err == nil && verdict != nil {
-		problem = verdict.Error() + ": starter tx reconcile tells more"
+		problem = verdict.Error() + ": see starter tx reconcile"
 	}
 	return problem, err
 }
 
-var errPatience = errors.New("the purchases of Stars do not get on: see the worker's log")
+var errPatience = errors.New("the purchases of Stars make no progress: see the worker's log")
 
-// until repeats look until it is done or the time is over. It tolerates an API that is unavailable for a moment.
+// until repeats look until it is done or the time is up. It tolerates an API that is briefly unavailable.
 func (d *customers) until(ctx context.Context, look func() (over bool, err error)) error {
 	for deadline := time.Now().Add(customersPatience); ; {
 		over, err := look()

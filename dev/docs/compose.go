@@ -14,13 +14,13 @@ var inContainers = map[string]string{
 	"STAGECOACH_API_ADDR":             "0.0.0.0:8080",
 	"STAGECOACH_API_METRICS_ADDR":     "0.0.0.0:9092",
 	"STAGECOACH_WORKER_METRICS_ADDR":  "0.0.0.0:9090",
-	"STAGECOACH_WORKER_STOP_TIMEOUT":  "30s",                                   // less than stop_grace_period
+	"STAGECOACH_WORKER_STOP_TIMEOUT":  "30s",                                   // below stop_grace_period
 	"STAGECOACH_WORKER_QUEUES":        "stagecoach,delivery,torrents,webhooks", // the service payments has the others
 	"STAGECOACH_SPOOL_DIR":            "/spool",
 	"STAGECOACH_TELEGRAM_SHARED_DIR":  "/spool",
 	"STAGECOACH_TELEGRAM_API_URL":     "http://telegram-bot-api:8081",
 	"STAGECOACH_QBITTORRENT_USERNAME": "admin",
-	"STAGECOACH_PLAINTEXT_HOSTS":      "telegram-bot-api,qbittorrent", // inside of the file's networks
+	"STAGECOACH_PLAINTEXT_HOSTS":      "telegram-bot-api,qbittorrent", // within the file's networks
 	"STAGECOACH_WEB_UI_URL":           "http://127.0.0.1:8233",
 }
 
@@ -36,7 +36,7 @@ func composeSettings() string {
 	return b.String()
 }
 
-// composePartitions gives the queues in which users take turns one partition.
+// composePartitions gives the queues in which users take turns one partition each.
 func composePartitions() string {
 	var b strings.Builder
 	for _, limit := range []string{"Read", "Write"} {

@@ -13,7 +13,7 @@ const (
 	walletsKey  = "STAGECOACH_TON_KEY"
 )
 
-// unit is a unit of the package for Debian, with the program whose secrets it has. Only those that are named, if any are.
+// unit is a unit of the Debian package, with the program whose secrets it has; only the named ones, if any.
 func unit(name string, program config.Program, secrets ...string) document {
 	return document{"deploy/deb/" + name, "# begin %s\n", "# end %s\n", []part{
 		{"secrets", func() string { return unitSecrets(program, secrets) }},
@@ -21,8 +21,8 @@ func unit(name string, program config.Program, secrets ...string) document {
 	}}
 }
 
-// unitSecrets gives a unit the secrets that its program reads. systemd refuses to start a unit one of whose files is missing,
-// unless the secret has a value besides.
+// unitSecrets gives a unit the secrets that its program reads. systemd refuses to start a unit with a missing file,
+// unless the secret has a fallback value.
 func unitSecrets(program config.Program, secrets []string) string {
 	var b strings.Builder
 	for _, s := range config.Settings() {
@@ -32,21 +32,22 @@ func unitSecrets(program config.Program, secrets []string) string {
 
 		file, value := s.Name, `\n`
 		if s.Name == databaseURL {
-			value = "postgres:///stagecoach?host=/var/run/postgresql"
+			value = "postgres:///stagecoach?host=/var/run/postgresql&target_session_attrs=read-write"
 			if program == config.ForPayments { // which has another role
 				file = "PAYMENTS_" + s.Name
 			}
 		}
 
 		fmt.Fprintf(&b, "Environment=%s_FILE=%%d/%s\nLoadCredential=%s:/etc/stagecoach/secrets/%s\n", s.Name, s.Name, s.Name, file)
-		if s.Name != walletsKey { // without which payments do not start
+		if s.Name != walletsKey { // without it payments do not start
 			fmt.Fprintf(&b, "SetCredential=%s:%s\n", s.Name, value)
 		}
 	}
 	return b.String()
 }
 
-// hardening takes from a unit what no program of ours needs. The programs listen on ports above 1024 and start no others.
+// hardening removes from a unit what none of our programs need. The programs listen on ports above 1024 and start no
+// others.
 const hardening = `
 UMask=0077
 NoNewPrivileges=yes

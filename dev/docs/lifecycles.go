@@ -13,8 +13,8 @@ type (
 	rule  = lifecycle.Rule[string, string, any]
 )
 
-// diagram draws a table for Mermaid: one arrow for all actions that lead from one state to another. Rules that leave the
-// state as it is are in the table alone.
+// diagram draws a table for Mermaid: one arrow for all actions that lead from one state to another. Rules that do not
+// change the state are only in the table.
 func diagram(t table) string {
 	var arrows []string
 	actions := map[string][]string{}
@@ -85,7 +85,7 @@ func rulesTable(t table) string {
 	return b.String()
 }
 
-// sources are the states that a rule leads from. "[*]" is Mermaid's name of the initial state.
+// sources are the states that a rule leads from. "[*]" is Mermaid's name for the initial state.
 func sources(r rule) []string {
 	if len(r.From) == 0 {
 		return []string{"[*]"}

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"stagecoach/internal/store"
 )
 
 const (
-	longest = 250       // lines of README.md; more belongs into docs/
+	longest = 180       // lines of README.md; more belongs in docs/
 	inCI    = ".ci/run" // named instead of a test where .ci/run runs the commands
 )
 
@@ -38,7 +40,7 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// TestTextsOfTheCode checks that the documents and headings that messages and comments of the code name exist.
+// TestTextsOfTheCode checks that documents and headings named in the code's messages and comments exist.
 func TestTextsOfTheCode(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -64,7 +66,7 @@ func TestTextsOfTheCode(t *testing.T) {
 	}
 }
 
-// TestLinks checks that each relative link leads to an existing file and, where it names one, to an existing heading.
+// TestLinks checks that each relative link leads to an existing file and, if it names one, to an existing heading.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	for _, from := range allDocuments(t) {
@@ -74,8 +76,29 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// wantHeading fails the test unless a link, relative to the root, leads to an existing file and, where it names one, to
-// an existing heading.
+// TestRunbooksLead checks that the runbook of each alert is a chapter of a document, and that the handbook says what to
+// do about each kind of incident, with its severity.
+func TestRunbooksLead(t *testing.T) {
+	t.Parallel()
+	const rules = "deploy/prometheus/alerts.yml"
+	alerts := strings.Count(textOf(t, rules), "- alert: ")
+	runbooks := regexp.MustCompile(`runbook: (docs/\S+#\S+)\n`).FindAllStringSubmatch(textOf(t, rules), -1)
+	if len(runbooks) != alerts {
+		t.Errorf("%d of %d alerts name a chapter", len(runbooks), alerts)
+	}
+	for _, runbook := range runbooks {
+		wantHeading(t, rules, runbook[1])
+	}
+
+	for _, kind := range store.Parts.AlertKinds() {
+		if !strings.Contains(textOf(t, "docs/operate.md"), "\n| `"+kind.Name+"` | "+kind.Severity+" | ") {
+			t.Errorf("the handbook does not say what to do about %s, which has the severity %s", kind.Name, kind.Severity)
+		}
+	}
+}
+
+// wantHeading fails the test unless a link, relative to the root, leads to an existing file and, if it names one, to an
+// existing heading.
 func wantHeading(t *testing.T, from, to string) {
 	t.Helper()
 	name, anchor, _ := strings.Cut(to, "#")
@@ -86,8 +109,8 @@ func wantHeading(t *testing.T, from, to string) {
 	}
 }
 
-// TestPathsExist checks that the files and folders that documents name exist. Decisions keep the names of their date,
-// and the example of a new workload names files that do not exist yet.
+// TestPathsExist checks that files and folders named in documents exist. Decisions keep the names of their date, and
+// the example of a new workload names files that do not exist yet.
 func TestPathsExist(t *testing.T) {
 	t.Parallel()
 	for _, name := range allDocuments(t) {
@@ -185,7 +208,7 @@ func TestReadmeCommandsAreTested(t *testing.T) {
 	}
 }
 
-// TestNamedTests checks that the tests exist that documents name below their commands.
+// TestNamedTests checks that the tests that documents name below their commands exist.
 func TestNamedTests(t *testing.T) {
 	t.Parallel()
 	for _, name := range allDocuments(t) {
@@ -197,7 +220,8 @@ func TestNamedTests(t *testing.T) {
 	}
 }
 
-// wantInCI fails the test unless .ci/run runs each of the targets, such as `make test`, with or without flags and variables.
+// wantInCI fails the test unless .ci/run runs each of the targets, such as `make test`, with or without flags and
+// variables.
 func wantInCI(t *testing.T, lines string) {
 	t.Helper()
 	script := textOf(t, ".ci/run")

@@ -1,9 +1,10 @@
-// Command docs writes the parts of documents that are made from the code: tables of rules, and lists of all settings.
+// Command docs writes the parts of documents that are generated from the code: tables of rules, and lists of all
+// settings.
 //
 //	go run ./dev/docs [-check]
 //
 // A part is between two comments, "begin NAME" and "end NAME"; the text outside is not changed. With -check nothing is
-// written: the exit code is 1 when a document differs from the code.
+// written: the exit code is 1 if a document differs from the code.
 package main
 
 import (
@@ -40,20 +41,20 @@ var documents = append(
 	unit("stagecoach.service", config.ForServe),
 	unit("stagecoach-payments.service", config.ForPayments),
 	unit("stagecoach-grant.service", config.ForServe, databaseURL),
+	unit("stagecoach-backup.service", config.ForServe, databaseURL),
 	document{".env.example", "# begin %s\n", "# end %s\n", []part{{"settings", exampleSettings}}},
 )
 
-// ofWorkloads are the README, with a diagram of each workload, and the document of each.
+// ofWorkloads is the document of each workload, with its diagram and its rules.
 func ofWorkloads() []document {
 	more := map[string][]part{lifecycle.WorkloadTransaction: {{"failures", failuresTable}}}
-	readme := document{"README.md", "<!-- begin %s -->\n", "<!-- end %s -->", nil}
 	documents := []document{}
 	for _, w := range lifecycle.Workloads {
-		readme.parts = append(readme.parts, part{w.Name + " states", func() string { return diagram(w.Table.Plain()) }})
+		states := part{w.Name + " states", func() string { return diagram(w.Table.Plain()) }}
 		rules := part{w.Name + " rules", func() string { return rulesTable(w.Table.Plain()) }}
-		documents = append(documents, markdown("docs/"+w.Name+".md", append([]part{rules}, more[w.Name]...)...))
+		documents = append(documents, markdown("docs/"+w.Name+".md", append([]part{states, rules}, more[w.Name]...)...))
 	}
-	return append(documents, readme)
+	return documents
 }
 
 func markdown(name string, parts ...part) document {

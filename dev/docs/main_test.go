@@ -30,7 +30,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestDocuments fails when a generated part differs from the code.
+// TestDocuments fails if a generated part differs from the code.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	for _, d := range documents {
@@ -40,7 +40,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestWrites changes outdated documents, and reports them with -check.
+// TestWrites updates outdated documents, and reports them with -check.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

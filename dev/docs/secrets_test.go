@@ -47,7 +47,7 @@ func secretsIn(text string) (kinds []string) {
 	return kinds
 }
 
-// TestNoSecretsInTheRepository searches every file of the tree that git would add.
+// TestNoSecretsInTheRepository searches every file that git would add.
 func TestNoSecretsInTheRepository(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")

@@ -16,8 +16,8 @@ var (
 	declared = regexp.MustCompile(`(?m)^func (Test[A-Z]\w*)\(`)
 )
 
-// TestSecurityNamesItsTests checks that each row of OWASP's API top ten stands in SECURITY.md with tests, and that each
-// test that is named there exists.
+// TestSecurityNamesItsTests checks that SECURITY.md has each row of OWASP's API top ten with tests, and that each test
+// named there exists.
 func TestSecurityNamesItsTests(t *testing.T) {
 	t.Parallel()
 	security, exist := textOf(t, "SECURITY.md"), declaredTests(t)

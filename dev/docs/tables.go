@@ -13,7 +13,7 @@ import (
 	"stagecoach/api/parts"
 	"stagecoach/api/rest"
 	"stagecoach/internal/config"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
 	"stagecoach/internal/stars"
 )
 
@@ -22,7 +22,7 @@ func failuresTable() string {
 	var b strings.Builder
 	b.WriteString("| error_message | error_class | category |\n|---|---|---|\n")
 	for _, f := range stars.Failures {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Message, f.Class, f.Category)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Message, f.Class, stars.CategoryOf(f.Message))
 	}
 	return b.String()
 }
@@ -33,8 +33,7 @@ type settingGroup struct {
 	prefixes []string // of the settings' names after STAGECOACH_
 }
 
-// settingGroups are the headings of the settings' tables, in their order. The first one takes all settings of no other
-// group.
+// settingGroups are the headings of the settings' tables, in order. The first one takes all settings of no other group.
 var settingGroups = []settingGroup{
 	{"All processes", nil},
 	{"API and bot", []string{"API_", "BOT", "WEB_UI_", "ADMIN_IDS", "ACTIVATE_", "OIDC_"}},
@@ -113,7 +112,7 @@ type operation struct {
 // operationsTable lists the operations of the HTTP API by subject, each with the scope that a token needs.
 func operationsTable() string {
 	answer := httptest.NewRecorder()
-	rest.New(rest.Options{Parts: parts.REST(service.Services{}, nil)}).ServeHTTP(
+	rest.New(rest.Options{Parts: parts.REST(all.Services{}, nil)}).ServeHTTP(
 		answer, httptest.NewRequest(http.MethodGet, "/openapi.json", nil),
 	)
 	var api struct {
@@ -145,8 +144,8 @@ func operationsTable() string {
 	return b.String()
 }
 
-// scopeOf returns the scopes that the document names for the token scheme. An empty list of schemes means that no token
-// is needed.
+// scopeOf returns the scopes that the document names for the token scheme, of which one is enough. An empty list of
+// schemes means that no token is needed.
 func scopeOf(o operation) string {
 	var scopes []string
 	for _, scheme := range o.Security {
@@ -161,6 +160,6 @@ func scopeOf(o operation) string {
 	case len(scopes) == 0:
 		return "any token"
 	default:
-		return "`" + strings.Join(scopes, "`, `") + "`"
+		return "`" + strings.Join(scopes, "` or `") + "`"
 	}
 }

@@ -21,7 +21,7 @@ func toolsTable() string {
 	return b.String()
 }
 
-// scopesOf names the scopes of a tool, and for whom else it is.
+// scopesOf names the scopes of a tool, and other restrictions on who may call it.
 func scopesOf(t tool.Tool) string {
 	words := append(quoted(t.Scopes, ""), quoted(t.OneOf, "or ")...)
 	if len(words) == 0 {
@@ -33,7 +33,7 @@ func scopesOf(t tool.Tool) string {
 	return strings.Join(words, ", ")
 }
 
-// quoted writes scopes as code, with a word between two of them.
+// quoted formats scopes as code, with a word between two of them.
 func quoted(scopes []account.Scope, between string) (words []string) {
 	for i, scope := range scopes {
 		word := "`" + string(scope) + "`"

@@ -20,7 +20,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// sharedGraph is the graph that an agent makes in TestAgentsShareAGraph: most tasks wait for others.
+// sharedGraph is the graph that an agent creates in TestAgentsShareAGraph: most tasks are blocked by others.
 var sharedGraph = []map[string]any{
 	{"ref": "plan", "title": "Draw the plan of the house"},
 	{"ref": "walls", "title": "Build the walls", "blocked_by": []string{"plan"}},
@@ -30,10 +30,10 @@ var sharedGraph = []map[string]any{
 	{"ref": "key", "title": "Hand over the key", "blocked_by": []string{"roof", "doors", "windows"}},
 }
 
-// TestAgentsShareAGraph gives agents of one owner nothing but /mcp and a token each. One finds out what there is and makes
-// a graph of tasks. Three work it off by leases while workers and the API are killed: the first one dies with a task,
-// which another one rescues; each result is reviewed by the owner, who rejects the first. Then the record, the page, the
-// bot and a webhook tell the same story.
+// TestAgentsShareAGraph gives one owner's agents nothing but /mcp and a token each. One explores the service and
+// creates a graph of tasks. Three work through it with leases while workers and the API are killed: the first agent
+// dies while it holds a task, and another one rescues the task; the owner reviews each result, and rejects the first.
+// Finally the record, the page, the bot and a webhook agree.
 func TestAgentsShareAGraph(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_WEBHOOK_PRIVATE": "true"})
@@ -72,7 +72,7 @@ func TestAgentsShareAGraph(t *testing.T) {
 		"task_id": dead.taken, "action": "status", "to": "DONE", "comment": "here I am again", "fencing_token": deadToken,
 	})
 	story := ann.story(tasks)
-	if !slices.Contains(story[dead.taken], "deadline_expired lease") || !slices.Contains(story[dead.taken], "taken_over") {
+	if !slices.Contains(story[dead.taken], "lease_expired") || !slices.Contains(story[dead.taken], "taken_over") {
 		t.Errorf("the task of the dead agent was not rescued: %v", story[dead.taken])
 	}
 	if rejected := slices.IndexFunc(tasks, func(id string) bool { return slices.Contains(story[id], "rejected") }); rejected < 0 {
@@ -92,7 +92,7 @@ func TestAgentsShareAGraph(t *testing.T) {
 	}
 }
 
-// story reads what happened to each task, from the record by the API: each is DONE, and was approved.
+// story reads what happened to each task, from the record through the API: each is DONE, and was approved.
 func (m member) story(tasks []string) map[string][]string {
 	m.Helper()
 	story := map[string][]string{}
@@ -113,10 +113,10 @@ func (m member) story(tasks []string) map[string][]string {
 
 // told is one event in a story.
 func told(event map[string]any) string {
-	return strings.TrimSpace(fmt.Sprint(event["type"], " ", event["reason"]))
+	return event["type"].(string)
 }
 
-// pagesTell compares the history on the page of each task with the story.
+// pagesTell compares the history on each task's page with the story.
 func (m member) pagesTell(tasks []string, story map[string][]string) {
 	m.Helper()
 	jar, err := cookiejar.New(nil)
@@ -138,14 +138,14 @@ func (m member) pagesTell(tasks []string, story map[string][]string) {
 	}
 }
 
-// toolUser uses the tools at /mcp with a token. Calls are repeated while processes are away.
+// toolUser uses the tools at /mcp with a token. Calls are repeated while processes are unavailable.
 type toolUser struct {
 	*rig
 	token string
-	taken string // the id of the task in work
+	taken string // id of the task in progress
 }
 
-// agent makes an agent of the member and adds it to a workspace.
+// agent creates an agent of the member and adds it to a workspace.
 func (m member) agent(space, name string) *toolUser {
 	m.Helper()
 	var made map[string]any
@@ -160,7 +160,7 @@ func (m member) agent(space, name string) *toolUser {
 	return &toolUser{rig: m.rig, token: made["token"].(string)}
 }
 
-// plan finds out what there is, and makes the graph in the only workspace that there is.
+// plan explores the service, and creates the graph in the only workspace.
 func (u *toolUser) plan() (tasks []string) {
 	u.Helper()
 	status := u.must("status", nil)
@@ -176,14 +176,14 @@ func (u *toolUser) plan() (tasks []string) {
 	return tasks
 }
 
-// die takes a task by the shortest lease and is never heard of again.
+// die claims a task with the shortest lease and is never heard from again.
 func (u *toolUser) die() (dead *toolUser, token float64) {
 	u.Helper()
 	token = u.claim("dies")["fencing_token"].(float64)
 	return u, token
 }
 
-// claim takes the next task; nil: none was ready for a while.
+// claim claims the next task; nil: none was ready for a while.
 func (u *toolUser) claim(key string) map[string]any {
 	answer := u.must("task_claim", map[string]any{
 		"comment": "I have time", "lease_seconds": 60, "wait_seconds": 5, "idempotency_key": key,
@@ -195,7 +195,7 @@ func (u *toolUser) claim(key string) map[string]any {
 	return task
 }
 
-// workOff takes tasks one after the other, rescues what is STUCK, and ends when all are DONE.
+// workOff works through tasks one after the other, rescues STUCK ones, and returns when all are DONE.
 func (u *toolUser) workOff(tasks []string) {
 	for round := 0; !u.allDone(tasks) && u.Context().Err() == nil; round++ {
 		key := fmt.Sprintf("%s-%d", u.token[3:9], round)
@@ -218,13 +218,13 @@ func (u *toolUser) rescue(id, key string) {
 	answer, refusal := u.call("task_update", map[string]any{
 		"task_id": id, "action": "takeover", "comment": "its agent is gone", "lease_seconds": 60, "idempotency_key": key + "-rescue",
 	})
-	if refusal == "" { // else another agent was faster
+	if refusal == "" { // otherwise another agent was faster
 		u.taken = id
 		u.finish(answer["task"].(map[string]any)["fencing_token"])
 	}
 }
 
-// finish submits a result until one is approved, with heartbeats, and makes the task DONE; it gives up when the claim
+// finish submits results until one is approved, with heartbeats, and makes the task DONE; it gives up when the claim
 // has ended.
 func (u *toolUser) finish(token any) {
 	for try := 0; u.Context().Err() == nil; try++ {
@@ -254,7 +254,7 @@ func (u *toolUser) finish(token any) {
 	}
 }
 
-// review judges the results of all tasks until these are DONE: the first one is rejected, all others are approved.
+// review judges the results of all tasks until they are DONE: the first one is rejected, all others are approved.
 func (u *toolUser) review(tasks []string) {
 	for rejected := false; !u.allDone(tasks) && u.Context().Err() == nil; {
 		u.must("events_wait", map[string]any{"wait_seconds": 1, "workload": "task"})
@@ -278,7 +278,7 @@ func (u *toolUser) review(tasks []string) {
 
 // lastOf is the type of a task's last event among some types.
 func lastOf(task map[string]any, types ...string) string {
-	for _, event := range slices.Backward(task["events"].([]any)) {
+	for _, event := range task["events"].([]any) { // newest first
 		if kind := event.(map[string]any)["type"].(string); slices.Contains(types, kind) {
 			return kind
 		}
@@ -294,7 +294,7 @@ func (u *toolUser) allDone(tasks []string) bool {
 	return !slices.ContainsFunc(tasks, func(id string) bool { return u.task(id)["status"] != "DONE" })
 }
 
-// must is call for what is not refused.
+// must is call for calls that are not refused.
 func (u *toolUser) must(name string, arguments map[string]any) map[string]any {
 	answer, refusal := u.call(name, arguments)
 	if refusal != "" {
@@ -310,12 +310,12 @@ func (u *toolUser) wantRefusal(code fault.Code, name string, arguments map[strin
 	}
 }
 
-// call calls a tool, again and again while the API, or what it needs, is away.
+// call calls a tool, and retries while the API, or a dependency, is unavailable.
 func (u *toolUser) call(name string, arguments map[string]any) (answer map[string]any, refusal fault.Code) {
 	for u.Context().Err() == nil {
 		result, err := u.try(name, arguments)
 		switch {
-		case err != nil: // the API is away
+		case err != nil: // the API is unavailable
 		case !result.IsError:
 			if err := again(result.StructuredContent, &answer); err != nil {
 				u.Errorf("%s answers %v: %v", name, result.StructuredContent, err)
@@ -351,7 +351,7 @@ func (u *toolUser) try(name string, arguments map[string]any) (*mcp.CallToolResu
 	return session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
 }
 
-// again reads a document that came as any.
+// again converts a generic document.
 func again(document, into any) error {
 	text, err := json.Marshal(document)
 	if err != nil {
@@ -369,7 +369,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// find looks for a field at any depth of a document.
+// find finds a field at any depth of a document.
 func find(document any, field string) any {
 	object, _ := document.(map[string]any)
 	if value, there := object[field]; there {

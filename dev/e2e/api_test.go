@@ -17,13 +17,13 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// answer is an answer of the HTTP API.
+// answer is a response of the HTTP API.
 type answer struct {
 	status int
 	body   map[string]any
 }
 
-// seen keeps every answer of the API, for the search for secrets.
+// seen keeps every response of the API, to search them for secrets.
 type seen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -49,7 +49,7 @@ func (s *rig) call(method, path, token string, body any, headers ...string) answ
 	defer response.Body.Close()
 
 	text, err := io.ReadAll(response.Body)
-	if err != nil { // the API was killed in the middle of its answer
+	if err != nil { // the API was killed in mid-response
 		return answer{}
 	}
 	s.answers.mu.Lock()
@@ -63,7 +63,7 @@ func (s *rig) call(method, path, token string, body any, headers ...string) answ
 	return got
 }
 
-// want fails the test unless the answer has that status, and returns its body.
+// want fails the test unless the response has that status, and returns its body.
 func (a answer) want(t testing.TB, status int) map[string]any {
 	t.Helper()
 	if a.status != status {
@@ -133,7 +133,7 @@ func TestThroughHTTP(t *testing.T) {
 	}, []string{"report.pdf", "Ann", token, adminToken, botToken, refreshToken, s.env["STAGECOACH_YANDEX_API_URL"]})
 }
 
-// press clicks the newest button whose label contains text.
+// press presses the newest button whose label contains text.
 func (s *rig) press(user int64, text string) {
 	s.Helper()
 	s.eventually("a button "+text, func() bool {

@@ -26,8 +26,8 @@ func (s *rig) shown(job delivery.Job) (view lifecycle.DeliveryView) {
 	return view
 }
 
-// TestNightFailedAttempt fails an attempt that has streamed for seconds and is retried after minutes. Record,
-// workflow, API and details report at once which attempt is next, why, when, and until when.
+// TestNightFailedAttempt fails an attempt that has streamed for seconds and is retried after minutes. Record, workflow,
+// API and details immediately report which attempt is next, why, when, and until when.
 func TestNightFailedAttempt(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -107,9 +107,9 @@ func (s *rig) jobOf(id string) delivery.Job {
 	return job
 }
 
-// TestNightLoss freezes a worker in mid-stream while the only other one is busy. The record keeps the last state, and
-// the API says that the job waits for its next attempt, which writes the loss; the attempt is counted once, and the frozen
-// worker changes nothing when it continues.
+// TestNightLoss freezes a worker mid-stream while the only other one is busy. The record keeps the last state, and the
+// API reports that the job waits for its next attempt, which records the loss; the attempt is counted once, and the
+// frozen worker changes nothing when it continues.
 func TestNightLoss(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -168,8 +168,8 @@ func (s *rig) deliverActivity(job delivery.Job) string {
 	return described.PendingActivities[0].ActivityID
 }
 
-// TestNightOperatorPausesAndResets pauses, unpauses and resets a delivery in mid-stream with the temporal CLI: none of these
-// costs an attempt.
+// TestNightOperatorPausesAndResets pauses, unpauses and resets a delivery mid-stream with the temporal CLI: none of
+// these costs an attempt.
 func TestNightOperatorPausesAndResets(t *testing.T) {
 	t.Parallel()
 	night.Only(t)

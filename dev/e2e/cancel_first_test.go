@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -12,7 +14,7 @@ import (
 )
 
 // TestCancelBeforeBegun cancels a workflow of each workload before any worker has run it. Its row ends as after a later
-// cancellation, and no request reaches the outside systems.
+// cancellation, and no request reaches the external systems.
 func TestCancelBeforeBegun(t *testing.T) {
 	t.Parallel()
 	v := newRestoreRig(t, testdb.URL(t))
@@ -24,6 +26,11 @@ func TestCancelBeforeBegun(t *testing.T) {
 	torrent := v.torrent("never.epub", torrentsim.TorrentSpec{})
 	load := v.ask(v.library.reader(), torrent.URL)
 	order := v.orderOfOld()
+	ask := func() answer { // by a person, with an update
+		path := "/v1/deliveries/" + fmt.Sprint(job.ID) + "/cancel"
+		return v.call("POST", path, adminToken, nil, "Idempotency-Key", "unheard")
+	}
+	ask().refused(t, http.StatusServiceUnavailable, string(fault.TemporalUnavailable))
 
 	for _, id := range []string{job.WorkflowID(), "task/" + task, load.WorkflowID(), lifecycle.TransactionID(order)} {
 		v.temporalCLI("workflow", "cancel", "--workflow-id", id)
@@ -31,6 +38,9 @@ func TestCancelBeforeBegun(t *testing.T) {
 
 	v.startWorker()
 	v.wantState(v.ended(job), lifecycle.DeliveryCancelled, string(fault.CancelledByUser))
+	if again := ask(); again.status != http.StatusOK { // otherwise it was never accepted
+		again.refused(t, http.StatusConflict, string(fault.InvalidTransition))
+	}
 	v.eventually("the task ends", func() bool { return v.ann.task(task)["status"] == "CANCELLED" })
 	if load = v.over(load); load.State != lifecycle.DownloadCanceled {
 		t.Errorf("the download is %s", load.State)
@@ -57,7 +67,7 @@ func TestCancelBeforeBegun(t *testing.T) {
 	}
 }
 
-// orderOfOld makes an order to a wallet that is not the worker's, so that its workflow can be started while no worker
+// orderOfOld creates an order to a wallet that is not the worker's, so that its workflow can be started while no worker
 // runs.
 func (v *restoreRig) orderOfOld() string {
 	v.Helper()
@@ -65,7 +75,7 @@ func (v *restoreRig) orderOfOld() string {
 	_, err := v.store.Transactions.OpenWallet(v.Context(), wallet, transaction.WalletStart{})
 	must(v, err)
 	_, err = v.store.Transactions.IngestChain(v.Context(), wallet, []transaction.ChainTransaction{{
-		ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50", LT: 10, Hash: hash, At: time.Now(),
+		ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50", Username: "durov", Stars: 50, LT: 10, Hash: hash, At: time.Now(),
 		In: transaction.InMessage{Hash: digest("in"), Source: "0:" + digest("sender"), Nano: 1_000_000_000},
 	}}, time.Now())
 

@@ -19,7 +19,7 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/operations"
@@ -38,7 +38,7 @@ type clusterRig struct {
 	fleet    map[string]*program // by name
 }
 
-// newClusterRig starts everything, with these settings beyond the usual ones.
+// newClusterRig starts everything, with settings in addition to the usual ones.
 func newClusterRig(t *testing.T, settings map[string]string) *clusterRig {
 	t.Helper()
 	night.Only(t)
@@ -85,7 +85,7 @@ func (c *clusterRig) startOne(p stack.Process) {
 	c.fleet[p.Name] = c.runs(stack.Programs{Dir: filepath.Clean(c.programs)}.Start(p.Program, env, c.log))
 }
 
-// urlOf returns the address of an API, by its name; of others, none.
+// urlOf returns the address of an API by name; empty for others.
 func (c *clusterRig) urlOf(name string) string {
 	return map[string]string{"api-1": c.urls[0], "api-2": c.urls[1]}[name]
 }
@@ -98,7 +98,7 @@ func (c *clusterRig) fleetReady() {
 	}
 }
 
-// leaveOpen makes tasks that nobody takes: they stay live in the record and in Temporal.
+// leaveOpen creates tasks that nobody claims: they stay live in the record and in Temporal.
 func (c *clusterRig) leaveOpen() {
 	c.Helper()
 	who := c.member("Patience")
@@ -110,7 +110,7 @@ func (c *clusterRig) leaveOpen() {
 	who.batch(space, tasks...)
 }
 
-// wantDeliveriesEnded is for deliveries whose workers were killed: an attempt may be lost, and when the last byte was
+// wantDeliveriesEnded is for deliveries whose workers were killed: an attempt may be lost, and once the last byte was
 // sent the outcome may be unknown.
 func (c *clusterRig) wantDeliveriesEnded() {
 	c.Helper()
@@ -161,7 +161,7 @@ func (c *clusterRig) wantNoDifference() {
 	c.wantBooksAgree()
 }
 
-// compared returns when the oldest of the last comparisons of all workloads began; zero: not all are there.
+// compared returns when the oldest of all workloads' last comparisons began; zero: some are missing.
 func (c *clusterRig) compared() time.Time {
 	c.Helper()
 	comparisons, err := c.store.Operations.Comparisons(c.Context())
@@ -183,9 +183,9 @@ func (c *clusterRig) wantBooksAgree() {
 	c.Helper()
 	bought, _, err := c.ground.Fragment.Purchases(c.Context())
 	must(c, err)
-	var list []service.FragmentPurchase
+	var list []transactions.FragmentPurchase
 	for _, p := range bought {
-		list = append(list, service.FragmentPurchase{
+		list = append(list, transactions.FragmentPurchase{
 			Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At,
 		})
 	}
@@ -207,10 +207,10 @@ func (c *clusterRig) restartPostgres() {
 	c.Helper()
 	c.postgres.Kill()
 	must(c, c.postgres.Restart(c.Context()))
-	must(c, core.RetryWhileUnavailable(c.Context(), func() error { return c.store.Ping(c.Context()) }))
+	must(c, core.RetryWhileUnavailable(c.Context(), func() error { return c.store.Operations.Ping(c.Context()) }))
 }
 
-// workflows counts the workflows that a query of Temporal's lists finds.
+// workflows counts the workflows that match a Temporal query.
 func (c *clusterRig) workflows(query string) int64 {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), 10*time.Second)
@@ -235,7 +235,7 @@ func (c *clusterRig) wantPartitions() {
 	}
 }
 
-// alive fails the test when a process has ended by itself.
+// alive fails the test if a process has ended by itself.
 func (c *clusterRig) alive() {
 	c.Helper()
 	select {

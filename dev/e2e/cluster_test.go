@@ -18,7 +18,7 @@ func TestClusterKilled(t *testing.T) {
 	c := newClusterRig(t, nil)
 	c.wantPartitions()
 	c.leaveOpen()
-	c.speed = fileSize / 3 // a delivery takes three seconds, so that some stream whenever a worker is killed
+	c.speed = fileSize / 3 // a delivery takes three seconds, so that some are streaming whenever a worker is killed
 	stop := c.use()
 	time.Sleep(2 * time.Second)
 
@@ -48,7 +48,7 @@ func TestClusterKilled(t *testing.T) {
 	c.alive()
 }
 
-// after kills and restarts a part, and lets the service be used for a while.
+// after kills and restarts a part, and keeps the service in use for a while.
 func (c *clusterRig) after(part string, restart func()) {
 	c.Helper()
 	began, asked := time.Now(), c.asked.Load()
@@ -58,9 +58,9 @@ func (c *clusterRig) after(part string, restart func()) {
 	c.eventually("requests are answered after the loss of "+part, func() bool { return c.asked.Load() > asked+5 })
 }
 
-// TestClusterUpgrade replaces the workers of a cluster by those of another build, one after the other, as Temporal's
-// worker controller does: the new ones run beside the old ones, become current, and the old ones stop when no delivery
-// needs them any more. Then the APIs are replaced. No attempt is lost, and nothing differs.
+// TestClusterUpgrade replaces a cluster's workers with those of another build, one after the other, as Temporal's
+// worker controller does: the new ones run beside the old ones, become current, and the old ones stop once no delivery
+// needs them. Then the APIs are replaced. No attempt is lost, and nothing differs.
 func TestClusterUpgrade(t *testing.T) {
 	t.Parallel()
 	version := map[string]string{"TEMPORAL_DEPLOYMENT_NAME": "stagecoach", "TEMPORAL_WORKER_BUILD_ID": "v1"}
@@ -118,7 +118,7 @@ func deliveriesOf(build string) string {
 	return `WorkflowType = "Delivery" AND TemporalWorkerDeploymentVersion = "stagecoach:` + build + `"`
 }
 
-// makeCurrent makes a build the current one, as soon as the server knows all that it serves.
+// makeCurrent makes a build the current one, once the server knows everything that it serves.
 func (c *clusterRig) makeCurrent(build string) {
 	c.Helper()
 	deployment := c.client.WorkerDeploymentClient().GetHandle("stagecoach")

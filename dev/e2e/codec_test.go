@@ -16,8 +16,8 @@ func payloadKey(id string) string {
 	return id + ":" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat(id[:1], codec.KeySize)))
 }
 
-// payloads reads a workflow's history with the temporal CLI. It returns the keys that its payloads are encrypted with,
-// "" for plain ones, and the bytes of all payloads. Search attributes do not count.
+// payloads reads a workflow's history with the temporal CLI. It returns the keys with which its payloads are encrypted,
+// "" for plain ones, and the bytes of all payloads, without search attributes.
 func (s *rig) payloads(workflowID string, options ...string) (keys map[string]int, content string) {
 	s.Helper()
 	var history any
@@ -60,8 +60,8 @@ func (s *rig) payloads(workflowID string, options ...string) (keys map[string]in
 	return keys, content
 }
 
-// TestEncryptedPayloads runs a task through the introduction of a key, its rotation, and a worker that does not have
-// the new key. The temporal CLI decodes all payloads through the API, for an administrator only.
+// TestEncryptedPayloads runs a task through the introduction of a key, its rotation, and a worker without the new key.
+// The temporal CLI decodes all payloads through the API, for administrators only.
 func TestEncryptedPayloads(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_BOT": "false"})

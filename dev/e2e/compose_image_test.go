@@ -13,9 +13,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestProductionHoldsNoStandIns checks that only the image of development contains stand-ins, and that no service of
-// production runs from it.
-func TestProductionHoldsNoStandIns(t *testing.T) {
+// TestProductionHasNoSimulators checks that only the development image contains simulators, and that no production
+// service runs from it.
+func TestProductionHasNoSimulators(t *testing.T) {
 	t.Parallel()
 	stages := dockerStages(t, "../..")
 
@@ -41,7 +41,7 @@ func TestProductionHoldsNoStandIns(t *testing.T) {
 			t.Errorf("%s: the image is %s, of the profiles %v", name, service.Image, service.Profiles)
 		}
 		if len(service.Command) > 0 && service.Command[0] == "dev" && service.Image != devImage {
-			t.Errorf("%s: %s has no stand-ins", name, service.Image)
+			t.Errorf("%s: %s has no simulators", name, service.Image)
 		}
 	}
 
@@ -55,7 +55,7 @@ var (
 	ourTag   = regexp.MustCompile(`^stagecoach(-dev)?:\d+\.\d+\.\d+$`)
 )
 
-// TestImagesArePinned checks that each image has the tag of one version, and that either all images of others have a
+// TestImagesArePinned checks that each image has the tag of one version, and that either all third-party images have a
 // digest, as `make digests` writes it, or none has.
 func TestImagesArePinned(t *testing.T) {
 	t.Parallel()
@@ -76,8 +76,8 @@ func TestImagesArePinned(t *testing.T) {
 	}
 }
 
-// TestDigestsAreWritten runs `make digests` in a copy, with a program in place of docker that knows a digest of every
-// image. A second run writes the digests of that day over the first ones.
+// TestDigestsAreWritten runs `make digests` in a copy, with a fake docker that knows a digest of every image. A second
+// run replaces the first digests with newer ones.
 func TestDigestsAreWritten(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("make"); err != nil {
@@ -114,7 +114,7 @@ func TestDigestsAreWritten(t *testing.T) {
 	}
 }
 
-// imagesOfOthers lists the images that the compose file and the Dockerfile in a folder name and do not build.
+// imagesOfOthers lists the images that a folder's compose file and Dockerfile name and do not build.
 func imagesOfOthers(t *testing.T, dir string) (images []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "docker-compose.yml"))
@@ -168,7 +168,7 @@ func dockerStages(t *testing.T, dir string) (stages []dockerStage) {
 }
 
 // programs lists our programs in the stage: those that it builds, those of its base and those that it copies from
-// another.
+// another stage.
 func (s dockerStage) programs(stages []dockerStage) (held []string) {
 	of := func(name string) {
 		for _, other := range stages {

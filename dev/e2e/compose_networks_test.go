@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -16,7 +17,7 @@ import (
 	"stagecoach/dev/servers"
 )
 
-// TestComposeNetworks checks that only the services that need PostgreSQL, Temporal and qBittorrent reach them.
+// TestComposeNetworks checks that only the services that need PostgreSQL, Temporal and qBittorrent can reach them.
 func TestComposeNetworks(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
@@ -25,9 +26,9 @@ func TestComposeNetworks(t *testing.T) {
 	server := []string{"temporal", "temporal-history", "temporal-matching", "temporal-worker"}
 
 	for center, want := range map[string][]string{
-		"postgres":    slices.Concat(ours, server, []string{"migrate", "temporal-schema"}),
-		"temporal":    slices.Concat(ours, server, []string{"migrate", "postgres", "temporal-namespace", "temporal-schema", "temporal-ui"}),
-		"temporal-ui": server, // its pages terminate and signal workflows that move money
+		"postgres":    slices.Concat(ours, server, []string{"migrate", "temporal-schema", "backup", "backup-temporal", "postgres-exporter"}),
+		"temporal":    slices.Concat(ours, server, []string{"migrate", "postgres", "temporal-namespace", "temporal-schema", "temporal-ui", "backup", "backup-temporal", "postgres-exporter", "prometheus"}),
+		"temporal-ui": server, // its pages can terminate and signal workflows that move money
 		"qbittorrent": {"worker", "worker-2", "worker-3"},
 	} {
 		for name, service := range c.Services {
@@ -58,7 +59,7 @@ func TestComposeNetworks(t *testing.T) {
 	}
 }
 
-// TestComposePublishesOnThisMachineOnly checks that no other machine reaches a published port.
+// TestComposePublishesOnThisMachineOnly checks that no other machine can reach a published port.
 func TestComposePublishesOnThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
@@ -77,13 +78,13 @@ func (composed) meet(a, b composedService) bool {
 		if len(s.Networks) == 0 && s.NetworkMode == "" {
 			return []string{"default"}
 		}
-		return s.Networks
+		return slices.Sorted(maps.Keys(s.Networks))
 	}
 	return slices.ContainsFunc(networks(a), func(name string) bool { return slices.Contains(networks(b), name) })
 }
 
-// TestComposeQBittorrentPassword runs the compose file's preparation of qBittorrent on settings that let everybody in, and
-// then the real qBittorrent: it accepts only the password.
+// TestComposeQBittorrentPassword runs the compose file's preparation of qBittorrent on settings that admit everybody,
+// and then the real qBittorrent: it only accepts the password.
 func TestComposeQBittorrentPassword(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"python3", "qbittorrent-nox"} {
@@ -157,7 +158,7 @@ func TestComposeQBittorrentPassword(t *testing.T) {
 	}
 }
 
-// statusOf returns the status of the answer at an address, 0 without an answer.
+// statusOf returns the status of the response from an address, 0 without a response.
 func statusOf(ctx context.Context, address string) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

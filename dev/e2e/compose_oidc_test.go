@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// leadsToProvider wants the pages to lead a browser to the stand-in for a provider, at the address that browsers use, and
-// to be the place to which it comes back.
+// leadsToProvider checks that the pages redirect a browser to the simulated provider, at the address for browsers, and
+// name the callback.
 func (d *containers) leadsToProvider() {
 	d.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

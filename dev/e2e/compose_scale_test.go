@@ -16,8 +16,8 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestComposeScale checks that the profile scale adds what makes the services of a cluster, and nothing else differs
-// between processes of one kind.
+// TestComposeScale checks that the profile scale adds what the services of a cluster need, and that processes of one
+// kind differ in nothing else.
 func TestComposeScale(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
@@ -68,27 +68,30 @@ func TestComposeScale(t *testing.T) {
 	}
 }
 
-// TestComposeTemporalAddress runs the preparation of Temporal's containers: a whole server keeps to its container, and a
-// service of a cluster gives the others its address.
+// TestComposeTemporalAddress runs the preparation of Temporal's containers: a whole server stays within its container,
+// and a service of a cluster announces its address to the others.
 func TestComposeTemporalAddress(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"entrypoint": `echo "$TEMPORAL_BROADCAST_ADDRESS"`, "hostname": `echo "172.18.0.5 172.19.0.3"`,
+		"entrypoint": `echo "$TEMPORAL_BROADCAST_ADDRESS $POSTGRES_PWD"`, "hostname": `echo "172.18.0.5 172.19.0.3"`,
 	} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755))
 	}
 
+	must(t, os.WriteFile(filepath.Join(dir, "postgres_password"), []byte("of-temporal"), 0o600))
+
 	for _, test := range []struct{ inEnv, service, want string }{
-		{"", "temporal", "127.0.0.1"},
-		{"frontend", "temporal", "172.18.0.5"},
-		{"frontend", "temporal-history", "172.18.0.5"},
+		{"", "temporal", "127.0.0.1 of-temporal"},
+		{"frontend", "temporal", "172.18.0.5 of-temporal"},
+		{"frontend", "temporal-history", "172.18.0.5 of-temporal"},
 		{"", "temporal-history", "needs TEMPORAL_SERVICES=frontend"},
 	} {
 		values, _ := readEnv(t, ".env.example")
 		values["TEMPORAL_SERVICES"] = test.inEnv
 		environment := readCompose(t, values).Services[test.service].Environment
-		script := strings.ReplaceAll(composeConfig(t, "temporal_start"), "/etc/temporal/entrypoint.sh", filepath.Join(dir, "entrypoint"))
+		script := strings.NewReplacer("/etc/temporal/entrypoint.sh", filepath.Join(dir, "entrypoint"), "/run/secrets", dir).
+			Replace(composeConfig(t, "temporal_start"))
 		command := exec.Command("sh", "-c", script)
 		command.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
 		for _, name := range []string{"LAYOUT", "TEMPORAL_SERVICES"} {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +30,7 @@ func composeConfig(t *testing.T, name string) string {
 }
 
 // TestSampleValuesStopTheServices tries each sample secret of .env.example: our programs refuse it, or the service that
-// uses it is not started.
+// uses it does not start.
 func TestSampleValuesStopTheServices(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
@@ -77,8 +78,8 @@ func TestSampleValuesStopTheServices(t *testing.T) {
 	}
 }
 
-// TestPaymentsHoldNoOthersSecrets looks at what the process is given that holds the wallet's key: only this key, the settings
-// that every process needs, and a role of its own in PostgreSQL.
+// TestPaymentsHoldNoOthersSecrets checks what the process with the wallet's key is given: only this key, the settings
+// that every process needs, and its own role in PostgreSQL.
 func TestPaymentsHoldNoOthersSecrets(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.dev")
@@ -98,27 +99,27 @@ func TestPaymentsHoldNoOthersSecrets(t *testing.T) {
 	}
 
 	role := c.Services["migrate"].Command[len(c.Services["migrate"].Command)-1]
-	if address := payments.Environment["DATABASE_URL"]; !strings.HasPrefix(address, "postgres://"+role+":of-the-wallet@") {
+	if address := c.Configs[payments.Configs[0].Source].Content; !strings.HasPrefix(address, "postgres://"+role+":of-the-wallet@") {
 		t.Errorf("payments has the database %s, want the role %s and a password of its own", address, role)
 	}
 
 	for name, file := range payments.Environment {
-		if source, secret := strings.CutPrefix(file, "/run/secrets/"); secret && !slices.Contains(got, source) {
+		if source, secret := strings.CutPrefix(file, "/run/secrets/"); secret && file != payments.Configs[0].Target && !slices.Contains(got, source) {
 			t.Errorf("%s names %s, which is not there", name, file)
 		}
 	}
 }
 
-// TestServicesHoldNoSecretOfAnotherProgram checks that a service has a secret only when its program reads it: a worker
+// TestServicesHoldNoSecretOfAnotherProgram checks that a service only has a secret if its program reads it: a worker
 // never has the administrator's token, and an API has neither the wallet's key nor the password of qBittorrent.
 func TestServicesHoldNoSecretOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
 	for _, setting := range config.Settings() {
-		values[setting.Name] = "given" // an empty secret is given to nobody
+		values[setting.Name] = "given" // an empty secret is not passed on
 	}
 	c := readCompose(t, values)
-	const administration = "demo" // makes users by the API, as an administrator
+	const administration = "demo" // creates users through the API, as an administrator
 
 	for name, service := range c.Services {
 		if service.Image != ourImage && service.Image != devImage || name == administration {
@@ -132,7 +133,7 @@ func TestServicesHoldNoSecretOfAnotherProgram(t *testing.T) {
 			if service.Environment["STAGECOACH_WORKER_QUEUES"] == strings.Join(lifecycle.PaymentQueues, ",") {
 				program = config.ForPayments
 			}
-			reads[setting.Name] = setting.Secret && known && setting.ReadBy(program)
+			reads[setting.Name] = setting.Secret && (known && setting.ReadBy(program) || setting.Name == "DATABASE_URL")
 		}
 
 		for _, secret := range service.Secrets {
@@ -143,6 +144,27 @@ func TestServicesHoldNoSecretOfAnotherProgram(t *testing.T) {
 		for variable, file := range service.Environment {
 			if setting, isFile := strings.CutSuffix(variable, "_FILE"); isFile && file != "" && !reads[setting] {
 				t.Errorf("%s is given %s, which it does not read", name, variable)
+			}
+		}
+	}
+}
+
+// TestNoEnvironmentHoldsASecret checks that each secret of .env only reaches containers as a file: `docker inspect`
+// shows environments and commands.
+func TestNoEnvironmentHoldsASecret(t *testing.T) {
+	t.Parallel()
+	values, _ := readEnv(t, ".env.example")
+	for _, secret := range readCompose(t, values).Secrets {
+		values[secret.Environment] = "secret-" + secret.Environment
+	}
+	for name, service := range readCompose(t, values).Services {
+		if slices.Contains(service.Profiles, "dev") {
+			continue // simulators guard nothing
+		}
+		words := slices.Concat(service.Entrypoint, service.Command, slices.Collect(maps.Values(service.Environment)))
+		for _, word := range words {
+			if strings.Contains(word, "secret-") {
+				t.Errorf("%s shows %s", name, word)
 			}
 		}
 	}

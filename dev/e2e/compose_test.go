@@ -21,7 +21,7 @@ import (
 	"stagecoach/internal/config"
 )
 
-// The images that the Dockerfile makes: their services are tested here with the commands of the compose file.
+// The images built by the Dockerfile: their services are tested here with the commands of the compose file.
 const (
 	ourImage = "stagecoach:0.2.0"
 	devImage = "stagecoach-dev:0.2.0"
@@ -32,6 +32,7 @@ type composed struct {
 	Services map[string]composedService
 	Networks map[string]struct{ Internal bool }
 	Secrets  map[string]struct{ Environment string }
+	Configs  map[string]struct{ Content string }
 }
 
 type composedService struct {
@@ -40,20 +41,27 @@ type composedService struct {
 	Entrypoint  []string
 	Command     []string
 	Profiles    []string
-	Networks    []string
+	Networks    composedNetworks
 	NetworkMode string `yaml:"network_mode"`
 	Restart     string
 	MemLimit    string `yaml:"mem_limit"`
 	EnvFile     string `yaml:"env_file"`
 	Environment map[string]string
 	Secrets     []composedSecret
+	Configs     []struct{ Source, Target string }
+	ReadOnly    bool `yaml:"read_only"`
 	Ports       []string
 	Healthcheck struct{ Test []string }
+	CapDrop     []string `yaml:"cap_drop"`
+	CapAdd      []string `yaml:"cap_add"`
+	SecurityOpt []string `yaml:"security_opt"`
+	PidsLimit   int      `yaml:"pids_limit"`
+	Logging     struct{ Driver string }
 }
 
 type composedSecret struct{ Source string }
 
-// UnmarshalYAML takes the short form, which is the name alone, as well as the long one.
+// UnmarshalYAML accepts the short form, just the name, as well as the long one.
 func (s *composedSecret) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
 		s.Source = node.Value
@@ -130,7 +138,7 @@ func readEnv(t *testing.T, name string) (values map[string]string, known []strin
 	return values, known
 }
 
-// TestComposeFileAndItsVariables checks that the example names every variable, and that what services name is there.
+// TestComposeFileAndItsVariables checks that the example names every variable, and that what services refer to exists.
 func TestComposeFileAndItsVariables(t *testing.T) {
 	t.Parallel()
 	values, known := readEnv(t, ".env.example")
@@ -139,7 +147,7 @@ func TestComposeFileAndItsVariables(t *testing.T) {
 	must(t, err)
 	settings, err := os.ReadFile("../../" + c.Services["worker"].EnvFile)
 	must(t, err)
-	// The addresses of the real systems have defaults; others are for the demo.
+	// The addresses of the real systems are the defaults; others are for the demo.
 	elsewhere := []string{
 		"STAGECOACH_YANDEX_API_URL", "STAGECOACH_YANDEX_TOKEN_URL", "STAGECOACH_TONCENTER_URL", "STAGECOACH_FRAGMENT_URL",
 	}
@@ -150,7 +158,7 @@ func TestComposeFileAndItsVariables(t *testing.T) {
 		}
 	}
 
-	// The compose tool starts no service with a secret whose variable is not set; it may be empty.
+	// The compose tool starts no service with a secret whose variable is unset; it may be empty.
 	for _, file := range []string{".env.example", ".env.dev"} {
 		set, _ := readEnv(t, file)
 		for name, secret := range c.Secrets {
@@ -160,7 +168,7 @@ func TestComposeFileAndItsVariables(t *testing.T) {
 		}
 	}
 
-	profiles := []string{"telegram", "downloads", "observability", "dev", "scale"}
+	profiles := []string{"telegram", "downloads", "backup", "observability", "dev", "scale"}
 	for name, service := range c.Services {
 		for _, profile := range service.Profiles {
 			if !slices.Contains(profiles, profile) {
@@ -176,7 +184,7 @@ func TestComposeFileAndItsVariables(t *testing.T) {
 	}
 }
 
-// TestComposeBoundsMemory checks that each permanent service has a memory limit, and that Go knows that of ours.
+// TestComposeBoundsMemory checks that each permanent service has a memory limit, and that Go knows the limit of ours.
 func TestComposeBoundsMemory(t *testing.T) {
 	t.Parallel()
 	values, _ := readEnv(t, ".env.example")
@@ -211,9 +219,6 @@ func TestEverySettingCanBeGiven(t *testing.T) {
 
 	c := readCompose(t, values)
 
-	// The compose file makes these from values in .env.
-	made := []string{"DATABASE_URL"}
-
 	for _, setting := range config.Settings() {
 		given := 0
 		for _, name := range []string{"worker", "api", "payments"} {
@@ -223,19 +228,17 @@ func TestEverySettingCanBeGiven(t *testing.T) {
 				return file == "/run/secrets/"+s.Source && c.Secrets[s.Source].Environment == setting.Name
 			}), !setting.Secret && service.Environment[setting.Name] == values[setting.Name]:
 				given++
-			case setting.Secret && service.Environment[setting.Name] != "" && !slices.Contains(made, setting.Name):
-				t.Errorf("%s: the secret %s stands in the environment", name, setting.Name)
 			}
 		}
 
-		if given == 0 && !slices.Contains(made, setting.Name) {
+		if given == 0 && setting.Name != "DATABASE_URL" { // the compose file sets it
 			t.Errorf("%s has no effect in .env", setting.Name)
 		}
 	}
 }
 
 // containers run services of the compose file as processes of this machine: the same commands with the same
-// environment, with other addresses and paths.
+// environment, but with other addresses and paths.
 type containers struct {
 	*rig
 	composed
@@ -261,8 +264,8 @@ func composeDemo(t *testing.T) *containers {
 	database := testdb.Bare(t)
 	role, asWallet := testdb.WalletRole(t, database) // as deploy/compose/create-database.sh does
 	d.others = []string{
-		"/demo.sh", "../../deploy/demo.sh", d.Services["migrate"].Environment["DATABASE_URL"], database,
-		d.Services["payments"].Environment["DATABASE_URL"], asWallet, "stagecoach_wallet", role, "temporal:7233", s.temporal.Address,
+		"/demo.sh", "../../deploy/demo.sh", d.Configs["database_url"].Content, database,
+		d.Configs["wallet_database_url"].Content, asWallet, "stagecoach_wallet", role, "temporal:7233", s.temporal.Address,
 	}
 
 	for _, place := range []string{
@@ -309,6 +312,12 @@ func (d *containers) command(name string) *exec.Cmd {
 	}
 
 	here := d.here(name)
+	for _, config := range service.Configs {
+		if content := d.Configs[config.Source].Content; content != "" {
+			must(d, os.WriteFile(filepath.Join(secrets, filepath.Base(config.Target)), []byte(here.Replace(content)), 0o400))
+		}
+	}
+
 	var args []string
 	for _, arg := range service.Command {
 		args = append(args, here.Replace(arg))
@@ -388,7 +397,7 @@ func (d *containers) serves(name string, metrics ...string) {
 		if len(missing) == 0 {
 			return
 		}
-		time.Sleep(time.Second) // counts of rows may be 15 s old
+		time.Sleep(time.Second) // row counts may be 15 s old
 	}
 	d.Errorf("%s does not serve %q", name, missing)
 }
@@ -436,13 +445,13 @@ func TestNightCompose(t *testing.T) {
 	)
 	d.serves("api", "temporal_request_latency_seconds_bucket{", "tasks_created_total 1", `tasks_in_status_current{status="DONE"} 1`,
 		"chain_lag_seconds ", "wallet_balance_ton ", "worker_heartbeat_age_seconds ")
-	if !strings.Contains(d.log.String(), "== all four have ended as they should") {
+	if !strings.Contains(d.log.String(), "== all four ended as expected") {
 		t.Error("the demo has not come to its end")
 	}
 
 	secrets := []string{"demo_reader", "Noise", d.values["STAGECOACH_TON_KEY"], d.values["STAGECOACH_ADMIN_TOKEN"]}
 	d.wantTrace(d.traces, []string{
-		"deposit", "StartWorkflow:Transaction", "RunWorkflow:Transaction", "RunActivity:Buy",
+		"deposit", "StartWorkflow:Transaction", "RunWorkflow:Transaction", "RunActivity:Pay",
 		"fragment searchStarsRecipient", "toncenter broadcast",
 	}, secrets)
 

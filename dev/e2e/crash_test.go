@@ -26,7 +26,7 @@ func (s *rig) inState(job delivery.Job, state lifecycle.DeliveryState) {
 	)
 }
 
-// streaming requests a file of so many MiB in chat 100, and waits until it streams at so many MiB a second.
+// streaming requests a file of size MiB in chat 100, and waits until it streams at perSecond MiB a second.
 func (s *rig) streaming(size, perSecond int) (job delivery.Job, sum string) {
 	s.Helper()
 	file, sum := s.file("big.bin", size<<20)
@@ -36,8 +36,7 @@ func (s *rig) streaming(size, perSecond int) (job delivery.Job, sum string) {
 	return job, sum
 }
 
-// TestFenced takes the claim away from a worker that streams: it must neither send its last bytes nor write to the
-// record.
+// TestFenced revokes the claim of a streaming worker: it must neither send its last bytes nor write to the record.
 func TestFenced(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, nil)
@@ -52,8 +51,8 @@ func TestFenced(t *testing.T) {
 	}
 }
 
-// TestAfterTheLastByte interrupts a delivery whose last bytes are out: the outcome is unknown, and the file is not sent
-// again.
+// TestAfterTheLastByte interrupts a delivery whose last bytes have been sent: the outcome is unknown, and the file is
+// not sent again.
 func TestAfterTheLastByte(t *testing.T) {
 	t.Parallel()
 	for name, interrupt := range map[string]func(*rig, account.User, delivery.Job){
@@ -61,8 +60,10 @@ func TestAfterTheLastByte(t *testing.T) {
 		"worker killed":  func(s *rig, _ account.User, _ delivery.Job) { s.worker.kill(); s.startWorker() },
 		"worker stopped": func(s *rig, _ account.User, _ delivery.Job) { s.worker.stop(); s.startWorker() },
 		"cancelled": func(s *rig, user account.User, job delivery.Job) {
-			_, err := s.deliveries.Cancel(s.Context(), user, job.ID)
-			must(s, err)
+			got, err := s.deliveries.Cancel(s.Context(), user, job.ID, "")
+			if err != nil && (fault.CodeOf(err) != fault.TemporalUnavailable || got.CancelRequestedAt == nil) { // it waits for the answer
+				s.Fatal(err)
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,6 +109,35 @@ func TestExpires(t *testing.T) {
 	s.wantState(s.ended(first), lifecycle.DeliveryDelivered, "")
 }
 
+// TestARetryDoesNotExpire makes a job fail, and wait for its second attempt for longer than its TTL.
+func TestARetryDoesNotExpire(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "3s", "STAGECOACH_DELIVERY_PARALLEL": "1"})
+	s.startWorker()
+	s.yandex.AddFault(sim.Fault{Match: "/download/", Kind: "500", Times: 1})
+	s.slow(1 << 20)
+	user := s.user(100)
+	long, _ := s.file("long.bin", 8<<20)
+	late, _ := s.file("late.bin", 1000)
+	failed := s.deliver(user, late)
+	s.eventually("a try has failed", func() bool {
+		if failed = s.reload(failed); failed.State == lifecycle.DeliveryExpired { // the machine was too slow
+			failed = s.deliver(user, late)
+		}
+		return failed.Attempt == 1
+	})
+
+	first := s.deliver(user, long)
+	s.eventually("a job has the slot", func() bool {
+		if first = s.reload(first); first.State == lifecycle.DeliveryExpired {
+			first = s.deliver(user, long)
+		}
+		return first.Claim > 0
+	})
+	s.wantState(s.ended(failed), lifecycle.DeliveryDelivered, "")
+	s.wantState(s.ended(first), lifecycle.DeliveryDelivered, "")
+}
+
 // TestBlockedMeanwhile blocks a user between the request and the claim.
 func TestBlockedMeanwhile(t *testing.T) {
 	t.Parallel()
@@ -126,7 +156,7 @@ func TestBlockedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestResend delivers known content by file_id, and streams it when Telegram does not know the file_id any more.
+// TestResend delivers known content by file_id, and streams it if Telegram no longer knows the file_id.
 func TestResend(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, nil)
@@ -159,8 +189,8 @@ func TestResend(t *testing.T) {
 	}
 }
 
-// TestNightFairness checks that one user's many files do not delay the few of others: as soon as all have jobs waiting,
-// users take turns.
+// TestNightFairness checks that one user's many files do not delay others' few: as soon as all have waiting jobs, users
+// take turns.
 func TestNightFairness(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -188,7 +218,7 @@ func TestNightFairness(t *testing.T) {
 	}
 
 	var claims []int64
-	// transactions of other tests may delay some
+	// other tests' transactions may delay some
 	s.eventually("every claim is in the stream of events", func() bool {
 		claims = s.claims()
 		return len(claims) >= users*files

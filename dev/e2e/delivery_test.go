@@ -9,7 +9,8 @@ import (
 	"stagecoach/internal/store/delivery"
 )
 
-// TestAskedAgainForALostRow asks once more for what a restore has forgotten: the job ends at once as its workflow has.
+// TestAskedAgainForALostRow repeats a request that a restore has forgotten: the job ends immediately, as its workflow
+// has.
 func TestAskedAgainForALostRow(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, nil)

@@ -15,7 +15,7 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// practice is a complete service as in the compose file: a worker without the wallet's key, one for payments alone, and
+// practice is a complete service as in the compose file: a worker without the wallet's key, one for payments only, and
 // an API with the bot.
 type practice struct {
 	*paymentRig
@@ -38,7 +38,7 @@ func newPractice(t *testing.T) *practice {
 	p.set("STAGECOACH_QBITTORRENT_PASSWORD", password)
 
 	p.file("a-file.bin", 1<<20)
-	p.set("STAGECOACH_WORKER_QUEUES", "payments,wallet")
+	p.set("STAGECOACH_WORKER_QUEUES", "payments,refunds,wallet")
 	p.start("worker")
 	p.keep("payments")
 	p.set("STAGECOACH_TON_KEY", "")
@@ -57,7 +57,7 @@ func (p *practice) write(name string, mode os.FileMode, text string) {
 	must(p, os.WriteFile(filepath.Join(p.compose, name), []byte(text), mode))
 }
 
-// keep remembers the present settings as those of a service of the compose file.
+// keep records the current settings as those of a service of the compose file.
 func (p *practice) keep(service string) {
 	p.Helper()
 	var text strings.Builder
@@ -67,7 +67,7 @@ func (p *practice) keep(service string) {
 	p.write(service+".env", 0o600, text.String())
 }
 
-// shell runs a command line of an administrator, and returns its exit code and its output.
+// shell runs an administrator's command line, and returns its exit code and its output.
 func (p *practice) shell(command string, env ...string) (code int, out string) {
 	p.Helper()
 	shell := exec.CommandContext(p.Context(), "sh", "-c", command)
@@ -83,7 +83,7 @@ func (p *practice) shell(command string, env ...string) (code int, out string) {
 	return shell.ProcessState.ExitCode(), string(text)
 }
 
-// examine runs the doctor of a program with the settings of a service.
+// examine runs a program's doctor with the settings of a service.
 func (p *practice) examine(service, program string) (code int, out string) {
 	p.Helper()
 	code, out = p.shell("docker compose exec -T " + service + " starter doctor " + program)
@@ -105,7 +105,7 @@ func (p *practice) wants(what, service, program string, code int, lines ...strin
 	}
 }
 
-// calls counts requests to the stand-ins: uses of the refresh token, and steps of purchases.
+// calls counts requests to the simulators: uses of the refresh token, and steps of purchases.
 func (p *practice) calls() (renewals, purchases int) {
 	for _, r := range p.yandex.Requests() {
 		if r.Path == "/token" {
@@ -121,7 +121,7 @@ func (p *practice) calls() (renewals, purchases int) {
 	return renewals, purchases
 }
 
-// TestDoctor causes one fault after the other for a running service. The doctor names each, and has no effect outside.
+// TestDoctor causes one fault after the other for a running service. The doctor reports each, and has no side effects.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	p := newPractice(t)
@@ -195,7 +195,7 @@ func TestDoctor(t *testing.T) {
 		`next: telegram: TELEGRAM_UNAUTHORIZED give the token`)
 }
 
-// dayStep is a command of the first day, and the evidence that it was done.
+// dayStep matches a command of the first day, and the evidence that it was run.
 var dayStep = regexp.MustCompile("```sh\n([^\n]+)\n```\n<!-- (shows|tested|elsewhere): ([^\n]*) -->")
 
 // TestFirstDay runs the commands of docs/first-day.md one after the other, except those that need real accounts.

@@ -33,13 +33,13 @@ type troubled struct {
 // workerRestarts counts the worker's restarts over all rounds.
 type workerRestarts struct{ stops, kills int }
 
-// maxKills bounds the time of the test: the loss of a killed worker is noticed only after seconds.
+// maxKills bounds the time of the test: the loss of a killed worker is only noticed after seconds.
 const maxKills = 2
 
-// TestNightDownloadFaults draws random sequences of faults: qBittorrent is unavailable, restarts, loses torrents, answers
-// with errors or not at all; torrents fail, or are removed by hand; users cancel; the worker is restarted or killed.
-// Then all faults end. Every download reaches one end, on which record, Temporal and qBittorrent agree, and nothing
-// else is changed. STAGECOACH_FAULTS_TIME sets the duration.
+// TestNightDownloadFaults draws random sequences of faults: qBittorrent is unavailable, restarts, loses torrents,
+// responds with errors or not at all; torrents fail, or are removed by hand; users cancel; the worker is restarted or
+// killed. Then all faults end. Every download reaches one final state, on which record, Temporal and qBittorrent agree,
+// and nothing else is changed. STAGECOACH_FAULTS_TIME sets the duration.
 func TestNightDownloadFaults(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -127,11 +127,11 @@ func (r *troubled) ask() {
 	r.note("ask %d for %s", job.ID, made.Name)
 }
 
-// step makes one fault happen, and lets some time pass.
+// step causes one fault, and lets some time pass.
 func (r *troubled) step() {
 	job := rapid.SampledFrom(r.jobs).Draw(r.T, "job")
 	made := rapid.SampledFrom(r.made).Draw(r.T, "torrent")
-	switch rapid.IntRange(0, 11).Draw(r.T, "what") { // the first ones are drawn most
+	switch rapid.IntRange(0, 11).Draw(r.T, "what") { // the first ones are drawn most often
 	case 0:
 		r.note("remove %s by hand", made.Name)
 		_ = r.stand.Remove(made.Name) // it may not exist
@@ -157,7 +157,7 @@ func (r *troubled) step() {
 			Times: rapid.IntRange(1, 3).Draw(r.T, "times"),
 		}
 		if f.Match == "/auth/login" && (f.Kind == "403" || f.Kind == "fails") {
-			f.Kind = "500" // a refused login is retried after a minute only
+			f.Kind = "500" // a refused login is only retried after a minute
 		}
 
 		r.stand.AddFault(f)
@@ -166,7 +166,7 @@ func (r *troubled) step() {
 		r.note("cancel %d", job.ID)
 		hasty := *r.downloads
 		hasty.CancelPatience = 0
-		_, err := hasty.Cancel(r.rig.Context(), r.reader, job.ID, rapid.Bool().Draw(r.T, "keep"))
+		_, err := hasty.Cancel(r.rig.Context(), r.reader, job.ID, rapid.Bool().Draw(r.T, "keep"), "")
 		if err != nil && !fault.As(err).Retryable && fault.CodeOf(err) != fault.InvalidTransition {
 			r.Errorf("cancel of download %d: %v", job.ID, err)
 		}
@@ -241,7 +241,7 @@ func (r *troubled) heal() {
 	}
 }
 
-// leftOver checks what all rounds have left.
+// leftOver checks what all rounds left behind.
 func (r *troubled) leftOver() (trouble string) {
 	if r.soon(func() bool { trouble = r.untidy(); return trouble == "" }) {
 		return ""

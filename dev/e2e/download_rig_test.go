@@ -24,7 +24,7 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/download"
@@ -32,7 +32,7 @@ import (
 
 const (
 	activeCategory  = "stagecoach"
-	doneCategory    = "stagecoach-done" // of failed ones; of completed ones with a hyphen and the medium
+	doneCategory    = "stagecoach-done" // of failed ones; completed ones add a hyphen and the medium
 	foreignCategory = "somebody-elses"
 
 	pollEvery = 200 * time.Millisecond
@@ -40,15 +40,15 @@ const (
 	seedSpeed = 512 << 10 // bytes a second of the web seed
 )
 
-// library is a rig for downloads, with a qBittorrent: the stand-in or the real one.
+// library is a rig for downloads with a qBittorrent, simulated or real.
 type library struct {
 	*rig
 	whole     *rig // of the complete test, for what outlives a part of it
 	torrents  torrents
 	seed      *torrentsim.WebSeed // serves the .torrent files, and the content of some
-	downloads *service.Downloads
+	downloads *downloads.Service
 	foreign   *qbt.Torrent // a torrent of another installation
-	// torrents of completed downloads may be lost, and return without content by a request that was in flight
+	// torrents of completed downloads may be lost, and come back without content because of a request in flight
 	careless bool
 }
 
@@ -96,7 +96,7 @@ func newLibraryFrom(
 	must(t, l.ground.StartWebSeed())
 	l.seed = l.ground.WebSeed
 	l.seed.SetSpeed(seedSpeed)
-	l.downloads = &service.Downloads{
+	l.downloads = &downloads.Service{
 		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: 20 * time.Second,
 	}
 
@@ -110,7 +110,7 @@ func newLibraryFrom(
 	return l
 }
 
-// in gives the library to a part of its test.
+// in passes the library to a part of its test.
 func (l *library) in(t testing.TB) *library {
 	part, whole := *l, *l.rig
 	whole.TB, part.rig = t, &whole
@@ -164,7 +164,7 @@ func tagsOf(t qbt.Torrent) []string {
 	return strings.FieldsFunc(t.Tags, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// torrent makes a torrent for a request, of a megabyte unless the specification says otherwise.
+// torrent creates a torrent for a request, of a megabyte unless the specification says otherwise.
 func (l *library) torrent(name string, spec torrentsim.TorrentSpec) *torrentsim.SeededTorrent {
 	l.Helper()
 	if spec.Name = name; spec.Size == 0 {
@@ -175,7 +175,7 @@ func (l *library) torrent(name string, spec torrentsim.TorrentSpec) *torrentsim.
 	return made
 }
 
-// unseeded makes a torrent that makes no progress until it is released.
+// unseeded creates a torrent that makes no progress until it is released.
 func (l *library) unseeded(name string) *torrentsim.SeededTorrent {
 	l.Helper()
 	return l.torrent(name, torrentsim.TorrentSpec{NoSeed: true, Speed: 1 << 30})
@@ -211,7 +211,7 @@ func (l *library) book(user account.User) download.Book {
 func (l *library) ask(user account.User, link string) download.Download {
 	l.Helper()
 	job, created, err := l.downloads.Start(
-		l.Context(), user, service.DownloadAsk{BookID: l.book(user).ID, MediaType: download.MediaText, SourceURL: link},
+		l.Context(), user, downloads.Ask{BookID: l.book(user).ID, MediaType: download.MediaText, SourceURL: link},
 	)
 	must(l, err)
 	if !created {
@@ -220,7 +220,7 @@ func (l *library) ask(user account.User, link string) download.Download {
 	return job
 }
 
-// record makes only the row of a download, so that a test can prepare something; launch starts its workflow.
+// record creates only the row of a download, so that a test can prepare something; launch starts its workflow.
 func (l *library) record(user account.User, link string) download.Download {
 	l.Helper()
 	job, _, err := l.store.Downloads.Create(l.Context(), download.Download{
@@ -340,7 +340,7 @@ func (l *library) ends(job download.Download, status lifecycle.DownloadState, re
 	return job
 }
 
-// closings are how the workflow of an ended job closes.
+// closings are the close statuses of an ended job's workflow.
 var closings = map[lifecycle.DownloadState]enumspb.WorkflowExecutionStatus{
 	lifecycle.DownloadCompleted: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED,
 	lifecycle.DownloadFailed:    enumspb.WORKFLOW_EXECUTION_STATUS_FAILED,
@@ -406,7 +406,7 @@ func (l *library) disagreements(job download.Download) (troubles []string) {
 	return troubles
 }
 
-// soon waits until a condition holds, and reports whether it does.
+// soon waits for a condition, and reports whether it came true.
 func (l *library) soon(holds func() bool) bool {
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -416,8 +416,8 @@ func (l *library) soon(holds func() bool) bool {
 	return true
 }
 
-// wantTidy checks what all jobs together have left in qBittorrent: no torrent is active without a live job, no tag of a
-// job is left without a torrent, and torrents that are not ours are unchanged.
+// wantTidy checks what all jobs together have left in qBittorrent: no torrent is active without a live job, no job's
+// tag is left without a torrent, and foreign torrents are unchanged.
 func (l *library) wantTidy() {
 	l.Helper()
 	var trouble string
@@ -476,7 +476,7 @@ func (l *library) live(tag string) bool {
 	return err == nil && !lifecycle.Download.Terminal(job.State)
 }
 
-// wantContent checks the file of a completed job, where there are files.
+// wantContent checks the file of a completed job, if there are files.
 func (l *library) wantContent(job download.Download, made *torrentsim.SeededTorrent) {
 	l.Helper()
 	if l.torrents.downloads() == "" {
@@ -489,7 +489,7 @@ func (l *library) wantContent(job download.Download, made *torrentsim.SeededTorr
 	}
 }
 
-// wantFiles checks whether files of a job's download are left, where there are files.
+// wantFiles checks whether a job's files are left, if there are files.
 func (l *library) wantFiles(job download.Download, made *torrentsim.SeededTorrent, want bool) {
 	l.Helper()
 	if l.torrents.downloads() == "" {

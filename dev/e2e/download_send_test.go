@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,14 +17,14 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/download"
 	"stagecoach/workflows/reconciler"
 )
 
-// shelve puts a file of a book's text, which a user's download from a link has brought, into the library folder and into
+// shelve puts a file of a book's text, as if a user's download from a link had provided it, into the library folder and
 // the record, and returns its sha256.
 func (s *rig) shelve(book int64, path, content, link string, owner int64) (sum string) {
 	s.Helper()
@@ -30,15 +32,15 @@ func (s *rig) shelve(book int64, path, content, link string, owner int64) (sum s
 	must(s, os.MkdirAll(filepath.Dir(file), 0o755))
 	must(s, os.WriteFile(file, []byte(content), 0o644))
 
-	s.sql(`INSERT INTO media_assets (book_id, media_type, status, path, source_url, owner_id)
-		VALUES ($1, 'text', 'available', '/d', $2, $3) ON CONFLICT DO NOTHING`, book, link, owner)
-	s.sql(`INSERT INTO library_files VALUES ($1, 'text', 1, $2, $3)
-		ON CONFLICT (path) DO UPDATE SET size = $3`, book, path, len(content))
+	s.sql(`INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url, owner_id)
+		VALUES ($1, 'text', 1000 + $1::bigint, 'available', '/d', $2, $3) ON CONFLICT DO NOTHING`, book, link, owner)
+	s.sql(`INSERT INTO library_files VALUES (1000 + $1::bigint, 1, $2, lower($2), $3)
+		ON CONFLICT (folded) DO UPDATE SET size = $3`, book, path, len(content))
 	digest := sha256.Sum256([]byte(content))
 	return hex.EncodeToString(digest[:])
 }
 
-// TestLibrary sends a book from the library folder to chats: its bytes once for each version, whoever asks. A reading
+// TestLibrary sends a book from the library folder to chats: its bytes only once per version, whoever asks. A reading
 // app gets it over HTTP.
 func TestLibrary(t *testing.T) {
 	t.Parallel()
@@ -64,7 +66,7 @@ func TestLibrary(t *testing.T) {
 	if again := send(ann, "one"); again.ID != first.ID {
 		t.Errorf("the same key made %d and %d", first.ID, again.ID)
 	}
-	// Other bytes of the same size and time show that the file is not read again.
+	// Different bytes with the same size and time prove that the file is not read again.
 	file := filepath.Join(s.env["STAGECOACH_LIBRARY_DIR"], filepath.FromSlash(path))
 	info, err := os.Stat(file)
 	must(t, err)
@@ -94,8 +96,8 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// TestSentWhenItIsThere kills the worker as soon as a download has completed whose owner wants it in the chat: it comes
-// there, once.
+// TestSentWhenItIsThere kills the worker as soon as a download whose owner wants it in the chat has completed: it
+// arrives there, once.
 func TestSentWhenItIsThere(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, newStandInWithFiles(t), map[string]string{"STAGECOACH_LIBRARY_DIR": t.TempDir()})
@@ -119,8 +121,66 @@ func TestSentWhenItIsThere(t *testing.T) {
 	}
 }
 
-// TestUnsentAfterTermination terminates a workflow whose job has completed and whose delivery cannot be made yet: the
-// reconciler sends the book.
+// TestOwnCopyIsSent has Mal download another file for Ann's book before her: each gets what they have downloaded, and
+// the book has Ann's.
+func TestOwnCopyIsSent(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := newLibrary(t, newStandInWithFiles(t), map[string]string{"STAGECOACH_LIBRARY_DIR": dir})
+	l.startWorker()
+	l.startAPI()
+	_, ann := l.apiUser("Ann", 200)
+	_, mal := l.apiUser("Mal", 201)
+	book := l.call("POST", "/v1/books", ann, map[string]any{"title": "War and Peace"}).want(t, 201)["id"]
+
+	downloads := func(token, name string) (download.Download, *torrentsim.SeededTorrent) {
+		made := l.torrent(name, torrentsim.TorrentSpec{NoSeed: true, Size: 1000})
+		asked := l.call("POST", "/v1/downloads", token, map[string]any{
+			"book_id": book, "media_type": "text", "source_url": made.URL, "send": true,
+		}).want(t, 201)
+		id, err := strconv.ParseInt(asked["id"].(string), 10, 64)
+		must(t, err)
+		job, err := l.store.Downloads.ByID(t.Context(), id)
+		must(t, err)
+		job = l.added(job)
+		l.torrents.release(l, made)
+		return l.becomes(job, "sent", func(d download.Download) bool { return d.SentAt != nil }), made
+	}
+	want := func(chat int64, made ...*torrentsim.SeededTorrent) {
+		t.Helper()
+		var sums, wanted []string
+		l.eventually("the files are in the chat", func() bool { return len(l.documents(chat)) >= len(made) })
+		for _, document := range l.documents(chat) {
+			sums = append(sums, document.SHA256)
+		}
+		for _, one := range made {
+			wanted = append(wanted, one.SHA256)
+		}
+		if !slices.Equal(sums, wanted) {
+			t.Errorf("chat %d has %q, want %q", chat, sums, wanted)
+		}
+	}
+
+	early, evil := downloads(mal, "evil.epub")
+	mine, real := downloads(ann, "real.epub")
+	late, again := downloads(mal, "again.epub")
+	want(200, real)
+	want(201, evil, again)
+	for job, inBook := range map[*download.Download]bool{&early: false, &mine: true, &late: false} {
+		if now := l.now(*job); now.InBook != inBook || now.FileCount != 1 || !now.Imported {
+			t.Errorf("%+v", now)
+		}
+	}
+	shown, err := l.store.Downloads.BookByID(t.Context(), mine.BookID)
+	must(t, err)
+	kept, err := os.ReadFile(filepath.Join(dir, shown.Media[0].Path))
+	if sum := sha256.Sum256(kept); err != nil || hex.EncodeToString(sum[:]) != real.SHA256 {
+		t.Errorf("the book has %d other bytes, %v", len(kept), err)
+	}
+}
+
+// TestUnsentAfterTermination terminates a workflow whose job has completed and whose delivery cannot be created yet:
+// the reconciler sends the book.
 func TestUnsentAfterTermination(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, newStandInWithFiles(t), map[string]string{"STAGECOACH_LIBRARY_DIR": t.TempDir()})
@@ -134,7 +194,7 @@ func TestUnsentAfterTermination(t *testing.T) {
 	job := l.added(l.wishes(reader, made.URL))
 	l.torrents.release(l, made)
 	job = l.over(job)
-	worker.kill() // an attempt that is under way outlives its workflow
+	worker.kill() // an attempt in progress outlives its workflow
 	must(t, l.client.TerminateWorkflow(t.Context(), job.WorkflowID(), "", "by an operator"))
 	l.sql(`DROP TRIGGER refuse ON jobs; UPDATE download_jobs SET completed_at_utc = completed_at_utc - interval '1 hour'`)
 	l.startWorker()
@@ -147,8 +207,8 @@ func TestUnsentAfterTermination(t *testing.T) {
 	l.wantDocument(200, made.SHA256)
 }
 
-// missent waits for the end of the only delivery to a user, and says what is wrong with it; empty: nothing is. The chat has
-// one document with the content when it was delivered, and may have it when nobody knows.
+// missent waits for the end of the only delivery to a user, and explains what is wrong with it; empty: nothing. The
+// chat has one document with the content if it was delivered, and may have it if the outcome is unknown.
 func (s *rig) missent(reader account.User, sum string) (trouble string) {
 	s.Helper()
 	made, err := s.store.Deliveries.List(s.Context(), delivery.Filter{UserID: reader.ID, Limit: 10})
@@ -166,8 +226,8 @@ func (s *rig) missent(reader account.User, sum string) (trouble string) {
 	return ""
 }
 
-// sentToChat downloads what is put into a library folder, and sent to a chat then. The folder stays for the parts after
-// this one.
+// sentToChat downloads what is put into a library folder, and then sent to a chat. The folder stays for the following
+// parts.
 func sentToChat(l *library) {
 	l.env["STAGECOACH_LIBRARY_DIR"] = l.whole.TempDir()
 	l.whole.worker.stop()
@@ -181,10 +241,10 @@ func sentToChat(l *library) {
 	l.wantDocument(300, made.SHA256)
 }
 
-// wishes asks for a download for a new book, and to be sent it.
+// wishes requests a download for a new book, including sending it.
 func (l *library) wishes(reader account.User, link string) download.Download {
 	l.Helper()
-	job, _, err := l.downloads.Start(l.Context(), reader, service.DownloadAsk{
+	job, _, err := l.downloads.Start(l.Context(), reader, downloads.Ask{
 		BookID: l.book(reader).ID, MediaType: download.MediaText, SourceURL: link, Send: true,
 	})
 	must(l, err)

@@ -19,13 +19,13 @@ import (
 	"stagecoach/dev/stack"
 )
 
-// standIn is the stand-in as a server that can be killed. Its torrents make no progress until they are released.
+// standIn is a simulator server that can be killed. Its torrents make no progress until they are released.
 type standIn struct {
 	*torrentsim.QBittorrent
 	server *stack.Served
 	client *qbt.Client
 	lose   int    // torrents that the next restart loses
-	files  string // the folder where the files of released torrents lie; empty: there are none
+	files  string // folder with the files of released torrents; empty: none
 }
 
 func newStandIn(t testing.TB) *standIn {
@@ -33,8 +33,8 @@ func newStandIn(t testing.TB) *standIn {
 	return startStandIn(t, "")
 }
 
-// newStandInWithFiles is newStandIn with a folder, in which a torrent that is released has its files. They stay there
-// when the torrent is deleted.
+// newStandInWithFiles is newStandIn with a folder in which released torrents have their files. They stay there when the
+// torrent is deleted.
 func newStandInWithFiles(t testing.TB) *standIn {
 	t.Helper()
 	return startStandIn(t, t.TempDir())
@@ -62,7 +62,7 @@ func (s *standIn) login() (url, user, password string) {
 
 func (s *standIn) web() *qbt.Client { return s.client }
 
-// downloads is empty also where released torrents have files: one that grows has none.
+// downloads is empty even if released torrents have files: a torrent in progress has none.
 func (s *standIn) downloads() string { return "" }
 
 func (s *standIn) kill() { s.ClearFaults(); s.server.Halt() }
@@ -79,7 +79,7 @@ func (s *standIn) release(l *library, made *torrentsim.SeededTorrent) {
 	l.eventually(made.Name+" is there", func() bool { return s.releases(l, made) })
 }
 
-// releases releases a torrent that is there; false: it is not.
+// releases releases a torrent if it exists; false: it does not.
 func (s *standIn) releases(l *library, made *torrentsim.SeededTorrent) bool {
 	l.Helper()
 	hash, whole := cmp.Or(made.InfohashV1, made.InfohashV2), 1.0

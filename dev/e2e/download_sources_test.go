@@ -1,25 +1,26 @@
 package e2e
 
 import (
+	"slices"
 	"testing"
 
 	"stagecoach/dev/night"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/download"
 )
 
-// impatient makes a source that stands still soon make room for the next.
+// impatient makes a stalled source give way to the next one soon.
 var impatient = map[string]string{"STAGECOACH_DOWNLOAD_NEXT_AFTER": "2s"}
 
-// TestDownloadSources downloads from several sources with the stand-in.
+// TestDownloadSources downloads from several sources with the simulator.
 func TestDownloadSources(t *testing.T) {
 	t.Parallel()
 	runDownloadSources(t, newStandIn(t))
 }
 
-// TestNightDownloadSources is TestDownloadSources with the real qBittorrent, where it is installed.
+// TestNightDownloadSources is TestDownloadSources with the real qBittorrent, if it is installed.
 func TestNightDownloadSources(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -45,7 +46,7 @@ func runDownloadSources(t *testing.T, torrents torrents) {
 func (l *library) askOf(links ...string) download.Download {
 	l.Helper()
 	user := l.reader()
-	ask := service.DownloadAsk{BookID: l.book(user).ID, MediaType: download.MediaText, SourceURL: links[0]}
+	ask := downloads.Ask{BookID: l.book(user).ID, MediaType: download.MediaText, SourceURL: links[0]}
 	for _, link := range links {
 		ask.Sources = append(ask.Sources, download.Source{SourceURL: link})
 	}
@@ -62,7 +63,7 @@ func (l *library) at(job download.Download, place int) download.Download {
 	})
 }
 
-// nextSource has a first source without seeds; the second one completes, and the first one's torrent goes.
+// nextSource has a first source without seeds; the second one completes, and the first one's torrent is removed.
 func nextSource(l *library) {
 	dead, good := l.unseeded("dead.epub"), l.unseeded("good.epub")
 	first := l.added(l.askOf(dead.URL, good.URL))
@@ -81,10 +82,11 @@ func nextSource(l *library) {
 	l.eventually("the first torrent is gone", func() bool { return l.find(dead) == nil })
 	l.wantFiles(first, dead, false)
 
-	failed, err := l.store.Downloads.FailedReleases(l.Context(), job.BookID, job.MediaType)
+	seen := download.Source{SourceURL: "https://example.org/the-same", Infohash: dead.InfohashV1}
+	failed, err := l.store.Downloads.Failed(l.Context(), job.UserID, job.BookID, job.MediaType, []download.Source{{SourceURL: dead.URL}, seen, {SourceURL: good.URL}})
 	must(l, err)
-	if len(failed) != 2 { // the infohash and the link
-		l.Errorf("remembered: %q", failed)
+	if !slices.Equal(failed, []bool{true, true, false}) {
+		l.Errorf("remembered: %v", failed)
 	}
 }
 
@@ -101,7 +103,7 @@ func earlierSource(l *library) {
 	l.eventually("the second torrent is gone", func() bool { return l.find(dead) == nil })
 }
 
-// refusedSource has a first source that is no torrent.
+// refusedSource has a first source that is not a torrent.
 func refusedSource(l *library) {
 	good := l.unseeded("good-second.epub")
 	job := l.at(l.askOf(l.seed.URL+"/none.torrent", good.URL), 2)
@@ -113,7 +115,7 @@ func refusedSource(l *library) {
 	}
 }
 
-// noSourceLeft fails with the last one of its sources.
+// noSourceLeft fails with its last source.
 func noSourceLeft(l *library) {
 	job := l.ends(l.askOf(l.seed.URL+"/a.torrent", l.seed.URL+"/b.torrent", l.seed.URL+"/c.torrent"), lifecycle.DownloadFailed, "enqueue_failed")
 	l.wantStory(job, "enqueued", "next_source", "next_source", "failed")
@@ -130,7 +132,7 @@ func canceledAtTheSecond(l *library) {
 	}
 }
 
-// sourceWithoutWorker loses the worker while the source is changed, and again before the second one completes.
+// sourceWithoutWorker loses the worker while sources are switched, and again before the second one completes.
 func sourceWithoutWorker(l *library) {
 	dead, good := l.unseeded("dead-3.epub"), l.unseeded("good-3.epub")
 	job := l.added(l.askOf(dead.URL, good.URL))

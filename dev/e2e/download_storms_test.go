@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// unchanged fails the test when a job's row has changed.
+// unchanged fails the test if a job's row has changed.
 func (l *library) unchanged(before download.Download) {
 	l.Helper()
 	after := l.now(before)
@@ -21,7 +21,7 @@ func (l *library) unchanged(before download.Download) {
 	}
 }
 
-// sameDownload compares the fields that a writer changes. The structs have pointers and times, so == does not do.
+// sameDownload compares the fields that writers change. The structs contain pointers and times, so == does not work.
 func sameDownload(a, b download.Download) bool {
 	return a.RowVersion == b.RowVersion && a.State == b.State && a.UpdatedAt.Equal(b.UpdatedAt) && a.Progress == b.Progress &&
 		a.LastError == b.LastError && (a.FirstNotFoundAt == nil) == (b.FirstNotFoundAt == nil)
@@ -50,7 +50,7 @@ func qbittorrentAway(l *library) {
 		func(d download.Download) bool { return d.LastError == string(fault.ProviderUnavailable) },
 	)
 
-	if got, err := l.downloads.Cancel(l.Context(), ann, going.ID, false); fault.CodeOf(err) != fault.ProviderUnavailable || got.State != lifecycle.DownloadDownloading {
+	if got, err := l.downloads.Cancel(l.Context(), ann, going.ID, false, ""); fault.CodeOf(err) != fault.ProviderUnavailable || got.State != lifecycle.DownloadDownloading {
 		l.Errorf("a cancel meanwhile: %s, %v", got.State, err)
 	}
 
@@ -72,7 +72,7 @@ func qbittorrentAway(l *library) {
 	}
 }
 
-// qbittorrentKilled kills it with a part of the content downloaded; that part is kept.
+// qbittorrentKilled kills qBittorrent when part of the content is downloaded; that part is kept.
 func qbittorrentKilled(l *library) {
 	made := l.torrent("killed.epub", torrentsim.TorrentSpec{Size: 6 * seedSpeed})
 	job := l.ask(l.reader(), made.URL)
@@ -93,7 +93,7 @@ func qbittorrentKilled(l *library) {
 	}
 }
 
-// torrentLost kills qBittorrent before it has saved a new torrent, which is then added once more.
+// torrentLost kills qBittorrent before it has saved a new torrent, which is then added again.
 func torrentLost(l *library) {
 	made := l.unseeded("lost.epub")
 	job := l.added(l.ask(l.reader(), made.URL))
@@ -156,7 +156,7 @@ func wrongPassword(l *library) {
 	l.completes(second)
 }
 
-// logins counts the attempts to log in since a moment.
+// logins counts login attempts since a point in time.
 func (s *standIn) logins(since time.Time) (n int) {
 	for _, request := range s.Requests() {
 		if request.Method == http.MethodPost && strings.HasSuffix(request.Path, "/auth/login") && request.At.After(since) {

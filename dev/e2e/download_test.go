@@ -15,19 +15,19 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/download"
 )
 
-// TestDownloads runs downloads through all events with the stand-in: first those of single downloads in parallel, then
-// those of all at once.
+// TestDownloads runs downloads through all events with the simulator: first single downloads in parallel, then events
+// that affect all at once.
 func TestDownloads(t *testing.T) {
 	t.Parallel()
 	runDownloads(t, newStandIn(t))
 }
 
-// TestNightDownloads is TestDownloads with the real qBittorrent, where it is installed.
+// TestNightDownloads is TestDownloads with the real qBittorrent, if it is installed.
 func TestNightDownloads(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -121,7 +121,7 @@ func fromMagnet(l *library) {
 	l.wantContent(job, made)
 }
 
-// fromHybridMagnet starts with one hash, and has another one with the metadata.
+// fromHybridMagnet starts with one hash, and gets another one with the metadata.
 func fromHybridMagnet(l *library) {
 	job, made := l.hybrid("hybrid.epub")
 	if id := *job.ExternalJobID; id != made.InfohashV1 || job.InfohashV2 != "" {
@@ -223,13 +223,13 @@ func filesGone(l *library) {
 	l.wantContent(again, made)
 }
 
-// askedTwice requests one torrent for two books, and once more for the first of them.
+// askedTwice requests one torrent for two books, and again for the first of them.
 func askedTwice(l *library) {
 	ann, made := l.reader(), l.unseeded("asked-twice.epub")
 	first := l.added(l.ask(ann, made.URL))
 	second := l.added(l.ask(ann, made.Magnet()))
 	again, created, err := l.downloads.Start(
-		l.Context(), ann, service.DownloadAsk{BookID: first.BookID, MediaType: download.MediaText, SourceURL: made.URL},
+		l.Context(), ann, downloads.Ask{BookID: first.BookID, MediaType: download.MediaText, SourceURL: made.URL},
 	)
 	if err != nil || created || again.ID != first.ID {
 		l.Errorf("asked again: %+v, %v", again, err)
@@ -245,7 +245,7 @@ func askedTwice(l *library) {
 	}
 
 	anew, created, err := l.downloads.Start(
-		l.Context(), ann, service.DownloadAsk{BookID: first.BookID, MediaType: download.MediaText, SourceURL: made.URL},
+		l.Context(), ann, downloads.Ask{BookID: first.BookID, MediaType: download.MediaText, SourceURL: made.URL},
 	)
 	if err != nil || !created {
 		l.Fatalf("after the end: %+v, %v", anew, err)
@@ -259,7 +259,7 @@ func sharedByTwo(l *library) {
 	ann, bob, made := l.reader(), l.reader(), l.unseeded("shared.epub")
 	hers := l.downloading(l.ask(ann, made.URL))
 	his := l.downloading(l.ask(bob, made.URL))
-	if _, err := l.downloads.Cancel(l.Context(), bob, hers.ID, false); fault.CodeOf(err) != fault.DownloadNotFound {
+	if _, err := l.downloads.Cancel(l.Context(), bob, hers.ID, false, ""); fault.CodeOf(err) != fault.DownloadNotFound {
 		l.Errorf("a cancel of somebody else's: %v", err)
 	}
 
@@ -276,10 +276,21 @@ func sharedByTwo(l *library) {
 	}
 }
 
+// askToCancel cancels a job like a person who repeats requests that no worker accepts in time.
+func (l *library) askToCancel(user account.User, job download.Download, keepFiles bool) (got download.Download, err error) {
+	l.Helper()
+	key := nonce()
+	l.soon(func() bool {
+		got, err = l.downloads.Cancel(l.Context(), user, job.ID, keepFiles, key)
+		return fault.CodeOf(err) != fault.TemporalUnavailable
+	})
+	return got, err
+}
+
 // cancel ends a job and checks it.
 func (l *library) cancel(user account.User, job download.Download, keepFiles bool) download.Download {
 	l.Helper()
-	got, err := l.downloads.Cancel(l.Context(), user, job.ID, keepFiles)
+	got, err := l.askToCancel(user, job, keepFiles)
 	if err != nil || got.State != lifecycle.DownloadCanceled {
 		l.Fatalf("cancel of download %d: %s, %v", job.ID, got.State, err)
 	}
@@ -295,7 +306,7 @@ func canceled(l *library) {
 	if there := l.find(made); there != nil {
 		l.Errorf("the torrent is there: %+v", there)
 	}
-	if _, err := l.downloads.Cancel(l.Context(), ann, job.ID, false); fault.CodeOf(err) != fault.InvalidTransition {
+	if _, err := l.downloads.Cancel(l.Context(), ann, job.ID, false, ""); fault.CodeOf(err) != fault.InvalidTransition {
 		l.Errorf("once more: %v", err)
 	}
 }
@@ -309,7 +320,7 @@ func canceledAndKept(l *library) {
 	l.wantFiles(job, made, true)
 }
 
-// growing is a download that has a part of its content and never completes.
+// growing is a download that has part of its content and never completes.
 func (l *library) growing(name string) (account.User, download.Download, *torrentsim.SeededTorrent) {
 	l.Helper()
 	made, ann := l.torrent(name, torrentsim.TorrentSpec{Size: 24 * seedSpeed}), l.reader()
@@ -331,7 +342,7 @@ func canceledAtOnce(l *library) {
 		torrents[name] = l.unseeded(name)
 		job := l.ask(ann, torrents[name].URL)
 		time.Sleep(time.Duration(i*i) * 10 * time.Millisecond)
-		if _, err := l.downloads.Cancel(l.Context(), ann, job.ID, false); err != nil {
+		if _, err := l.askToCancel(ann, job, false); err != nil {
 			l.Error(err)
 		}
 		jobs = append(jobs, job)
@@ -411,10 +422,10 @@ func noTorrent(l *library) {
 	}
 }
 
-// badPath has a save path that cannot be written: one more attempt, then the job fails.
+// badPath has an unwritable save path: one more attempt, then the job fails.
 func badPath(l *library) {
 	made := l.unseeded("bad-path.epub")
-	if l.torrents.downloads() != "" { // it fails with the first bytes only
+	if l.torrents.downloads() != "" { // it only fails with the first bytes
 		made = l.torrent("bad-path.epub", torrentsim.TorrentSpec{})
 	}
 
@@ -454,7 +465,7 @@ func canceledAtTheEnd(l *library) {
 				return d.State != lifecycle.DownloadQueued || there != nil && there.Progress > 0.5
 			})
 			time.Sleep(rand.N(3 * pollEvery))
-			got, err := l.downloads.Cancel(l.Context(), ann, job.ID, false)
+			got, err := l.askToCancel(ann, job, false)
 			job = l.over(job)
 			for _, trouble := range l.disagreements(job) {
 				l.Error(trouble)

@@ -89,7 +89,7 @@ func (l *library) whoPolls(workers []*program) int {
 	for {
 		for i, worker := range workers {
 			must(l, worker.Process.Signal(syscall.SIGSTOP))
-			time.Sleep(2 * pollEvery) // its last request is answered
+			time.Sleep(2 * pollEvery) // its last request has been answered
 			before := len(stand.polls())
 			time.Sleep(10 * pollEvery)
 			quiet := len(stand.polls()) == before

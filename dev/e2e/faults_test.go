@@ -25,7 +25,7 @@ func TestNightFaults(t *testing.T) {
 	})
 
 	s.startWorker()
-	const mid = 512 << 10 // well inside the 3 MiB of every file here
+	const mid = 512 << 10 // well within the 3 MiB of every file here
 	for chat, c := range []struct {
 		name      string
 		telegram  *sim.Fault
@@ -72,7 +72,7 @@ func TestNightFaults(t *testing.T) {
 			user := s.user(int64(1000 + chat))
 			size := 3 << 20
 			if c.telegram != nil && c.telegram.AfterBytes > 0 {
-				size = 32 << 20 // more than the buffers of the sockets hold
+				size = 32 << 20 // more than the socket buffers hold
 			}
 
 			file, sum := s.file(c.name+".bin", size)
@@ -148,14 +148,14 @@ func TestTokenRefused(t *testing.T) {
 	}
 }
 
-// TestCacheChat loses the answer of an upload to the cache chat: the repeated upload is invisible to the user.
+// TestCacheChat loses the answer to an upload to the cache chat: the repeated upload is invisible to the user.
 func TestCacheChat(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_TELEGRAM_CACHE_CHAT": "5"})
 	s.telegram.SendMessage(5, "cache")
 	s.startWorker()
 	user := s.user(100)
-	file, sum := s.file("cached.bin", 3<<20)
+	file, sum := s.file("cached.mp3", 3<<20) // which Telegram would turn into a song
 	s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "lost_answer", Times: 1})
 	job := s.ended(s.deliver(user, file))
 	s.wantState(job, lifecycle.DeliveryDelivered, "")

@@ -21,7 +21,7 @@ import (
 	"stagecoach/dev/stack"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/download"
 )
@@ -53,16 +53,16 @@ func TestPaymentBesideFetches(t *testing.T) {
 	)
 
 	must(t, err)
-	downloads := &service.Downloads{
+	service := &downloads.Service{
 		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: patience,
 	}
 
 	const wanted = 100
 	for i := range wanted {
-		book, err := downloads.CreateBook(t.Context(), admin, fmt.Sprint("Planted Title ", i), "Planted Author", "")
+		book, err := service.CreateBook(t.Context(), admin, fmt.Sprint("Planted Title ", i), "Planted Author", "")
 		must(t, err)
-		_, _, err = downloads.Start(
-			t.Context(), admin, service.DownloadAsk{BookID: book.ID, MediaType: download.MediaText, SourceURL: silent.URL},
+		_, _, err = service.Start(
+			t.Context(), admin, downloads.Ask{BookID: book.ID, MediaType: download.MediaText, SourceURL: silent.URL},
 		)
 		must(t, err)
 	}
@@ -87,14 +87,14 @@ func TestPaymentBesideFetches(t *testing.T) {
 	l.balances()
 }
 
-// buildPlainWorker builds the worker without the race detector, which takes memory of its own.
+// buildPlainWorker builds the worker without the race detector, which needs memory itself.
 var buildPlainWorker = sync.OnceValues(func() (string, error) {
 	plain := stack.Programs{Dir: filepath.Join(programs, "plain")}
 	return plain.Path("worker"), plain.Build(context.Background(), "worker")
 })
 
-// TestNightBomb gives a real worker a file of 10 MB that describes 5.2 million empty files: its memory
-// grows by less than 32 MiB, and its job fails.
+// TestNightBomb serves a real worker a file of 10 MB that describes 5.2 million empty files: its memory grows by less
+// than 32 MiB, and its job fails.
 func TestNightBomb(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -120,7 +120,7 @@ func TestNightBomb(t *testing.T) {
 	l.completes(first)
 	time.Sleep(2 * time.Second)
 	pid := l.worker.Process.Pid
-	// the peak counts from here on, where that is allowed
+	// from here on the peak is measured, if that is allowed
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 	before := memoryOf(t, pid, "VmHWM")
 

@@ -15,14 +15,15 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/download"
 	workflows "stagecoach/workflows/download"
 )
 
-// TestRecordHistories saves the histories that the replay tests replay. It runs only on request. A saved history stands
-// for workflows in production, and later code must still replay it: save new ones beside the old ones.
+// TestRecordHistories saves the histories that the replay tests replay. It only runs on request. A saved history
+// represents workflows in production, and later code must still replay it: save new ones beside the old ones.
 func TestRecordHistories(t *testing.T) {
 	version := testtemporal.Record(t)
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "2"})
@@ -57,17 +58,21 @@ func TestRecordHistories(t *testing.T) {
 	bigger, _ := s.file("bigger.bin", 32<<20)
 	signalled := s.deliver(user, bigger)
 	s.inState(signalled, lifecycle.DeliveryStreaming)
-	_, err := s.deliveries.Cancel(t.Context(), user, signalled.ID)
-	must(t, err)
+	must(t, s.client.SignalWorkflow(t.Context(), signalled.WorkflowID(), "", lifecycle.CancelSignal, nil))
 	save("cancelled-by-signal", signalled, lifecycle.DeliveryCancelled)
+	updated := s.deliver(user, bigger)
+	s.inState(updated, lifecycle.DeliveryStreaming)
+	_, err := s.deliveries.Cancel(t.Context(), user, updated.ID, "")
+	must(t, err)
+	save("cancelled-by-update", updated, lifecycle.DeliveryCancelled)
 	stopped := s.deliver(user, bigger)
 	s.inState(stopped, lifecycle.DeliveryStreaming)
 	s.temporalCLI("workflow", "cancel", "--workflow-id", stopped.WorkflowID())
 	save("cancelled-by-operator", stopped, lifecycle.DeliveryCancelled)
 }
 
-// TestRecordDownloadHistories saves those of downloads, in which the parts of TestDownloads end: without a library folder,
-// and of one that is sent from it.
+// TestRecordDownloadHistories saves histories of downloads, with the endings of TestDownloads: without a library
+// folder, and of one that is sent from it.
 func TestRecordDownloadHistories(t *testing.T) {
 	version := testtemporal.Record(t)
 	l := newLibraryFrom(t, newStandInWithFiles(t), impatient, func(settings map[string]string) *rig {
@@ -122,10 +127,14 @@ func (l *library) save(version testtemporal.Version, name string, job download.D
 	}
 }
 
-// canceledWhileAway cancels again and again while qBittorrent is away, until the workflow has continued as new.
+// canceledWhileAway cancels again and again while qBittorrent is unavailable, until the workflow has continued as new.
 func canceledWhileAway(l *library) {
-	job := l.downloading(l.ask(l.reader(), l.unseeded("canceled-while-away.epub").URL))
+	owner := l.reader()
+	job := l.downloading(l.ask(owner, l.unseeded("canceled-while-away.epub").URL))
 	l.torrents.kill()
+	if _, err := l.askToCancel(owner, job, false); fault.CodeOf(err) != fault.ProviderUnavailable {
+		l.Errorf("the first cancel is answered %v", err)
+	}
 	for range 12 {
 		must(l, l.client.SignalWorkflow(l.Context(), job.WorkflowID(), "", lifecycle.CancelSignal, job.ID))
 		time.Sleep(pollEvery)
@@ -134,7 +143,7 @@ func canceledWhileAway(l *library) {
 	l.ends(job, lifecycle.DownloadCanceled, "")
 }
 
-// stallsOften makes a download stand still and go on again and again, until its workflow has continued as new.
+// stallsOften makes a download stall and continue again and again, until its workflow has continued as new.
 func stallsOften(l *library) {
 	made := l.unseeded("stalls-often.epub")
 	job := l.downloading(l.ask(l.reader(), made.URL))
@@ -148,7 +157,7 @@ func stallsOften(l *library) {
 	l.completes(job)
 }
 
-// saveSync saves the run of a watcher whose time is over at once.
+// saveSync saves the run of a watcher whose time is over immediately.
 func (l *library) saveSync(version testtemporal.Version) {
 	l.Helper()
 	l.worker.stop()

@@ -13,7 +13,6 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
 	"stagecoach/internal/store/download"
 )
 
@@ -24,8 +23,8 @@ type imports struct {
 	worker *program
 }
 
-// TestImports puts downloads into the library folder, with the real qBittorrent: by hard links, also when a worker is
-// killed at it, and when the folder is repaired after it could not be written.
+// TestImports puts downloads into the library folder, with the real qBittorrent: with hard links, also when a worker is
+// killed while linking, and when the folder is repaired after it was unwritable.
 func TestImports(t *testing.T) {
 	t.Parallel()
 	server := newRealServer(t)
@@ -46,7 +45,7 @@ func TestImports(t *testing.T) {
 	book = l.completes(book)
 	l.wantFiles(book, filepath.Join(book.SavePath, "several", "9.mp3"), filepath.Join(book.SavePath, "several", "10.mp3"))
 
-	readme := l.torrent("readme.nfo", torrentsim.TorrentSpec{}) // a txt would do for a text
+	readme := l.torrent("readme.nfo", torrentsim.TorrentSpec{}) // a .txt would pass as a text
 	made = l.torrent("second.epub", torrentsim.TorrentSpec{})
 	second := l.completes(l.askOf(readme.URL, made.URL))
 	l.wantFiles(second, filepath.Join(second.SavePath, "second.epub"))
@@ -74,15 +73,15 @@ func TestImports(t *testing.T) {
 		canceled = l.ask(owner, l.torrent("canceled.epub", torrentsim.TorrentSpec{}).URL)
 		for _, job := range []download.Download{repeated, canceled} {
 			job = l.becomes(job, "failed to be imported", func(d download.Download) bool { return d.Attention != "" })
-			if job.Attention != string(fault.ImportFailed) || service.DownloadWaitsFor(job) != lifecycle.WaitsForLibrary {
+			if job.Attention != string(fault.ImportFailed) || job.WaitsFor() != lifecycle.WaitsForImport {
 				l.Errorf("%+v", job)
 			}
 		}
-		_, err := l.downloads.Cancel(t.Context(), owner, canceled.ID, false)
+		_, err := l.downloads.Cancel(t.Context(), owner, canceled.ID, false, "")
 		must(t, err)
 		l.ends(canceled, lifecycle.DownloadCanceled, "")
 	})
-	_, err := l.downloads.RetryImport(t.Context(), owner, repeated.ID)
+	_, err := l.downloads.RetryImport(t.Context(), owner, repeated.ID, "")
 	must(t, err)
 	repeated = l.completes(repeated)
 	l.wantFiles(repeated, filepath.Join(repeated.SavePath, "repeated.epub"))
@@ -90,8 +89,8 @@ func TestImports(t *testing.T) {
 	l.wantTidy()
 }
 
-// TestSharedEnough removes a torrent of the real qBittorrent with its files when somebody has fetched it once; what is in
-// the library folder stays.
+// TestSharedEnough removes a torrent of the real qBittorrent with its files once a peer has fetched it; the library
+// folder is unaffected.
 func TestSharedEnough(t *testing.T) {
 	t.Parallel()
 	server := newRealServer(t)
@@ -110,13 +109,13 @@ func TestSharedEnough(t *testing.T) {
 	_, err = from.AddTorrentFromMemoryCtx(t.Context(), alone.File, map[string]string{})
 	must(t, err)
 	l.eventually("somebody has fetched it", func() bool {
-		_ = from.AddPeersForTorrentsCtx(t.Context(), []string{alone.Hash()}, []string{server.Peer}) // one too early is dropped
+		_ = from.AddPeersForTorrentsCtx(t.Context(), []string{alone.Hash()}, []string{server.Peer}) // too early: dropped
 		there := l.find(made)
 		return there != nil && there.Ratio > 0.9
 	})
 
 	worker.stop()
-	l.startWorker() // which looks at once, then every hour
+	l.startWorker() // which checks at once, then every hour
 	l.eventually("the torrent is gone", func() bool { return l.find(made) == nil })
 	l.wantFiles(job, made, false)
 	book, err := l.store.Downloads.BookByID(t.Context(), job.BookID)
@@ -128,7 +127,7 @@ func TestSharedEnough(t *testing.T) {
 	l.wantTidy()
 }
 
-// withoutFolder does something while a file stands in place of the library folder: root may write any folder.
+// withoutFolder runs do while a file replaces the library folder: root can write to any folder.
 func (l *library) withoutFolder(do func()) {
 	l.Helper()
 	dir := l.env["STAGECOACH_LIBRARY_DIR"]
@@ -149,7 +148,7 @@ func (l *imports) importing(job download.Download) {
 	})
 }
 
-// wantFiles checks the files of a job's medium: each is a link to one of the torrent's, nothing else lies there.
+// wantFiles checks the files of a job's medium: each is a link to one of the torrent's, and there are no others.
 func (l *imports) wantFiles(job download.Download, of ...string) {
 	l.Helper()
 	book, err := l.store.Downloads.BookByID(l.Context(), job.BookID)
@@ -182,7 +181,7 @@ func (l *imports) wantFiles(job download.Download, of ...string) {
 	}
 }
 
-// TestRecordImportHistories saves the history of a download whose import fails and is repeated, with the stand-in.
+// TestRecordImportHistories saves the history of a download whose import fails and is retried, with the simulator.
 func TestRecordImportHistories(t *testing.T) {
 	version := testtemporal.Record(t)
 	dir := t.TempDir()
@@ -197,7 +196,7 @@ func TestRecordImportHistories(t *testing.T) {
 
 	must(t, os.MkdirAll(job.SavePath, 0o755))
 	must(t, os.WriteFile(filepath.Join(job.SavePath, made.Name), l.content(made.Name), 0o644))
-	_, err := l.downloads.RetryImport(t.Context(), owner, job.ID)
+	_, err := l.downloads.RetryImport(t.Context(), owner, job.ID, "")
 	must(t, err)
 	l.save(version, "import-repeated", l.completes(job))
 }

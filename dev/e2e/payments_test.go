@@ -7,8 +7,8 @@ import (
 	"stagecoach/dev/testdb"
 )
 
-// TestPaymentsAlone buys and refunds with a process that holds the wallet's key and serves payments only, beside one that does
-// not. The first knows no secret of people, and its role in PostgreSQL has what it needs only.
+// TestPaymentsAlone buys and refunds with a process that holds the wallet's key and serves only payments, beside one
+// without the key. The former has no secret about people, and its role in PostgreSQL has only the rights it needs.
 func TestPaymentsAlone(t *testing.T) {
 	t.Parallel()
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
@@ -17,7 +17,7 @@ func TestPaymentsAlone(t *testing.T) {
 
 	l.env["STAGECOACH_TON_KEY"], l.env["STAGECOACH_WORKER_QUEUES"] = "", "stagecoach,delivery,torrents,webhooks"
 	l.startWorker()
-	l.env["STAGECOACH_TON_KEY"], l.env["STAGECOACH_WORKER_QUEUES"] = key, "payments,wallet"
+	l.env["STAGECOACH_TON_KEY"], l.env["STAGECOACH_WORKER_QUEUES"] = key, "payments,refunds,wallet"
 	for _, secret := range []string{
 		"STAGECOACH_TELEGRAM_TOKEN", "STAGECOACH_ENCRYPTION_KEY", "STAGECOACH_YANDEX_CLIENT_SECRET", "STAGECOACH_YANDEX_REFRESH_TOKEN",
 	} {

@@ -21,7 +21,7 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// played is a person's wish for a book: the first release that the search finds is shared by nobody, the second one is.
+// played is a person's wish for a book: the first release found has no seeds, the second one has.
 type played struct {
 	*library
 	dir         string // the library folder
@@ -33,9 +33,9 @@ type played struct {
 	job         download.Download
 }
 
-// TestNightFromAWishToTheBook writes titles to the bot, with the real qBittorrent: each book is in its chat, in the
-// library folder and in the list of a reading app, once, whatever the worker was doing when it was killed. One that was
-// killed while it sent the book may leave a delivery whose outcome is unknown.
+// TestNightFromAWishToTheBook sends titles to the bot, with the real qBittorrent: each book arrives in its chat, in the
+// library folder and in a reading app's list, once, whatever the worker was doing when it was killed. A worker killed
+// while sending the book may leave a delivery with an unknown outcome.
 func TestNightFromAWishToTheBook(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -106,7 +106,7 @@ func (w *played) isWritten() {
 	})
 }
 
-// until waits until the job, as it is now, has come to a step.
+// until waits until the job has reached a step.
 func (w *played) until(step string, reached func(*played) bool) {
 	w.Helper()
 	w.eventually(step, func() bool {
@@ -115,7 +115,7 @@ func (w *played) until(step string, reached func(*played) bool) {
 	})
 }
 
-// released makes the second torrent available once it is there, and reports whether it is complete.
+// released makes the second torrent available once it exists, and reports whether it is complete.
 func (w *played) released() bool {
 	if w.job.SourcePlace != 2 || w.find(w.alive) == nil {
 		return false
@@ -124,7 +124,7 @@ func (w *played) released() bool {
 	return true
 }
 
-// comesTrue waits for the end, and looks at it everywhere.
+// comesTrue waits for the end, and checks the book everywhere.
 func (w *played) comesTrue() {
 	w.Helper()
 	w.until("the second torrent is complete", (*played).released)
@@ -150,7 +150,7 @@ func (w *played) comesTrue() {
 	w.eventually("the first torrent is gone", func() bool { return w.find(w.dead) == nil })
 }
 
-// files lists the files of the book in the library folder, and what lies there beside the books.
+// files lists the files of the book in the library folder, and what is there besides books.
 func (w *played) files() (found []string) {
 	w.Helper()
 	must(w, filepath.WalkDir(w.dir, func(name string, entry fs.DirEntry, err error) error {
@@ -169,7 +169,7 @@ func (w *played) deliveriesMade() []delivery.Job {
 	return made
 }
 
-// opds asks as a reading app does.
+// opds sends a request as a reading app does.
 func (w *played) opds(path string) string {
 	w.Helper()
 	ask, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.apiURL+path, nil)

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestNightClaimsBesideFullSlots claims tasks on a worker whose slots for deliveries are all taken, with more deliveries
+// TestNightClaimsBesideFullSlots claims tasks on a worker whose delivery slots are all taken, with more deliveries
 // waiting.
 func TestNightClaimsBesideFullSlots(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 )
 
 // TestReconcileAgain terminates a delivery that a worker seems to hold: it is left alone, and settled by the next sweep
-// though nothing else leads to it any more.
+// even though nothing else leads to it.
 func TestReconcileAgain(t *testing.T) {
 	t.Parallel()
 	y := newReconcileRig(t)
@@ -43,8 +43,8 @@ func TestReconcileAgain(t *testing.T) {
 	}
 }
 
-// TestComparisonTriesAgain lets Temporal forget a delivery whose worker was heard of just now: the comparison that finds it
-// settles it, too.
+// TestComparisonTriesAgain makes Temporal forget a delivery whose worker has just been heard from: the comparison that
+// finds it also settles it.
 func TestComparisonTriesAgain(t *testing.T) {
 	t.Parallel()
 	y := newReconcileRig(t)
@@ -60,8 +60,8 @@ func TestComparisonTriesAgain(t *testing.T) {
 	}
 }
 
-// TestReconcileTriggers starts a comparison at first, and after an outage of half of Temporal's retention. The schedule
-// starts no second one beside it.
+// TestReconcileTriggers starts a comparison initially, and after an outage of half of Temporal's retention. The
+// schedule starts no second one in parallel.
 func TestReconcileTriggers(t *testing.T) {
 	t.Parallel()
 	y := newReconcileRig(t)
@@ -99,7 +99,7 @@ func TestReconcileTriggers(t *testing.T) {
 	want(1, "when there was no sweep", reconcile.Sweep{})
 }
 
-// askedTemporal counts what costs more when more workflows run.
+// askedTemporal counts the calls that become more expensive with more workflows.
 type askedTemporal struct {
 	client.Client
 	described, listed, running atomic.Int64
@@ -126,8 +126,8 @@ func (a *askedTemporal) ListWorkflow(
 	return answer, err
 }
 
-// TestQuietSweep sweeps while workflows run that nothing happens to: one list, which is empty, and no question about a
-// single workflow. A comparison finds them all.
+// TestQuietSweep sweeps while workflows run without changes: one list, which is empty, and no query of a single
+// workflow. A comparison finds them all.
 func TestQuietSweep(t *testing.T) {
 	t.Parallel()
 	y := newReconcileRig(t)
@@ -135,9 +135,9 @@ func TestQuietSweep(t *testing.T) {
 		must(t, y.make(workload, 0).start())
 	}
 	y.exec(`UPDATE jobs SET created_at = now() - interval '1 minute'`)
-	y.exec(`UPDATE tasks SET created_at = now() - interval '1 minute'`)
+	y.exec(`UPDATE tasks SET created_at = now() - interval '1 minute', updated_at = now() - interval '1 minute'`)
 	y.exec(`UPDATE download_jobs SET created_at_utc = now() - interval '1 minute'`)
-	y.exec(`UPDATE transactions SET created_at = now() - interval '1 minute'`)
+	y.exec(`UPDATE transactions SET created_at = now() - interval '1 minute', updated_at = now() - interval '1 minute'`)
 
 	asked := &askedTemporal{Client: y.temporal}
 	r := y.reconciler()
@@ -159,5 +159,9 @@ func TestQuietSweep(t *testing.T) {
 	}
 	if found, err := y.store.Operations.Findings(t.Context(), operations.FindingFilter{Limit: 10}); err != nil || len(found) > 0 {
 		t.Errorf("%+v, %v", found, err)
+	}
+	const never = `SELECT coalesce(string_agg(workload, ' ' ORDER BY workload), '') FROM reconciler_comparisons WHERE answered_at < '1970-01-01'`
+	if silent := y.text(never); silent != "task transaction" { // no worker answers here
+		t.Errorf("those that did not answer and will be asked again: %q", silent)
 	}
 }

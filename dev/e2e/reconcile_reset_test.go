@@ -45,7 +45,7 @@ func (y *reconcileRig) startWorker() {
 	w.RegisterActivity(y.records)
 	w.RegisterActivity(&taskactivities.Activities{Store: y.store.Tasks, Temporal: y.temporal, Metrics: counted.Task()})
 	w.RegisterActivity(&transactionactivities.Activities{
-		Store: y.store.Transactions, Alerts: y.store.Notices, Users: y.store.Accounts, Answers: y.store.Answers, Settings: transactionactivities.Settings{Attempts: 3, MaxStars: 1000, Reserve: 1},
+		Store: y.store.Transactions, Alerts: y.store.Notices, Users: y.store.Accounts, Answers: y.store.Answers, Settings: transactionactivities.Settings{MaxStars: 1000, Reserve: 1},
 		Orders: y.transactions, Metrics: counted.Transaction(),
 	})
 	downloads := &downloadactivities.Activities{Store: y.store.Downloads, Alerts: y.store.Notices, Jobs: y.downloads, Log: quiet}
@@ -131,7 +131,7 @@ func TestReconcileReset(t *testing.T) {
 	)
 	y.exec(`UPDATE tasks SET created_at = now() - interval '1 minute'`)
 	y.exec(`UPDATE transactions SET created_at = now() - interval '1 minute'`)
-	y.eventually("the transaction is worked on", stage(subjects[lifecycle.WorkloadTransaction], "processing"))
+	y.eventually("the transaction is worked on", stage(subjects[lifecycle.WorkloadTransaction], "pending"))
 
 	runs := map[string]string{}
 	for workload, s := range subjects {
@@ -145,7 +145,7 @@ func TestReconcileReset(t *testing.T) {
 
 	for workload, want := range map[string]string{
 		lifecycle.WorkloadDelivery: "STREAMING", lifecycle.WorkloadTask: "IN_PROGRESS",
-		lifecycle.WorkloadDownload: "downloading", lifecycle.WorkloadTransaction: "processing",
+		lifecycle.WorkloadDownload: "downloading", lifecycle.WorkloadTransaction: "pending",
 	} {
 		s := subjects[workload]
 		y.eventually(workload+" shows "+want, stage(s, want))

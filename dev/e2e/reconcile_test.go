@@ -26,7 +26,11 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
+	"stagecoach/internal/service/deliveries"
+	"stagecoach/internal/service/downloads"
+	"stagecoach/internal/service/tasks"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -45,10 +49,10 @@ type reconcileRig struct {
 	database     string
 	temporal     client.Client
 	namespace    string
-	deliveries   *service.Deliveries
-	tasks        *service.Tasks
-	downloads    *service.Downloads
-	transactions *service.Transactions
+	deliveries   *deliveries.Service
+	tasks        *tasks.Service
+	downloads    *downloads.Service
+	transactions *transactions.Service
 	records      *delivery.Records
 
 	user      account.User
@@ -59,7 +63,7 @@ type reconcileRig struct {
 	last      string
 
 	mu      sync.Mutex
-	counted map[string]int // findings by the metric
+	counted map[string]int // findings in the metric
 }
 
 func newReconcileRig(t testing.TB) *reconcileRig {
@@ -79,10 +83,10 @@ func newReconcileRig(t testing.TB) *reconcileRig {
 	y.temporal, err = client.Dial(client.Options{HostPort: server.Address, Namespace: namespace, Logger: quiet})
 	must(t, err)
 	t.Cleanup(y.temporal.Close)
-	y.deliveries = &service.Deliveries{Temporal: y.temporal, Store: y.store, Log: quiet}
-	y.tasks = &service.Tasks{Temporal: y.temporal, Store: y.store, Log: quiet}
-	y.downloads = &service.Downloads{Temporal: y.temporal, Store: y.store, Log: quiet, Off: true}
-	y.transactions = &service.Transactions{Temporal: y.temporal, Store: y.store, Log: quiet, StuckAfter: time.Hour}
+	y.deliveries = &deliveries.Service{Temporal: y.temporal, Store: y.store, Log: quiet}
+	y.tasks = &tasks.Service{Temporal: y.temporal, Store: y.store, Log: quiet}
+	y.downloads = &downloads.Service{Temporal: y.temporal, Store: y.store, Log: quiet, Off: true}
+	y.transactions = &transactions.Service{Temporal: y.temporal, Store: y.store, Log: quiet, StuckAfter: time.Hour}
 	y.records = &delivery.Records{Deliveries: y.deliveries}
 
 	chat := int64(7)
@@ -95,7 +99,7 @@ func newReconcileRig(t testing.TB) *reconcileRig {
 	y.file, err = y.store.Deliveries.FileByPath(ctx, "/f")
 	must(t, err)
 	name := "w"
-	y.workspace, err = y.tasks.CreateWorkspace(ctx, y.user, service.WorkspaceChange{Name: &name}, "")
+	y.workspace, err = y.tasks.CreateWorkspace(ctx, y.user, tasks.WorkspaceChange{Name: &name}, "")
 	must(t, err)
 	y.wallet = "0:" + digest("wallet")
 	_, err = y.store.Transactions.OpenWallet(ctx, y.wallet, transaction.WalletStart{})
@@ -136,7 +140,7 @@ type subject struct {
 	remove                                     string       // SQL: the row is gone
 }
 
-// make makes a row of a workload without a workflow.
+// make creates a row of a workload without a workflow.
 func (y *reconcileRig) make(workload string, n int) *subject {
 	y.Helper()
 	ctx := y.Context()
@@ -184,7 +188,7 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 	case lifecycle.WorkloadTransaction:
 		y.lt += 10
 		t := transaction.ChainTransaction{
-			ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50", PrevLT: y.lt - 10, PrevHash: y.last, LT: y.lt,
+			ComputeOK: true, ActionOK: true, Deposit: true, Comment: "durov 50", Username: "durov", Stars: 50, PrevLT: y.lt - 10, PrevHash: y.last, LT: y.lt,
 			Hash: digest("tx", n), At: time.Now(),
 			In: transaction.InMessage{Hash: digest("in", n), Source: "0:" + digest("sender"), Nano: 1_000_000_000},
 		}
@@ -205,7 +209,7 @@ func (y *reconcileRig) make(workload string, n int) *subject {
 	}
 }
 
-// timeOut starts a subject's workflow with a time-out that ends it at once, which no workflow code notices.
+// timeOut starts a subject's workflow with a timeout that ends it at once, which no workflow code notices.
 func (y *reconcileRig) timeOut(s *subject) {
 	y.Helper()
 	must(y, s.start())
@@ -259,7 +263,7 @@ func (y *reconcileRig) reconciler() *reconcile.Reconciler {
 	quiet := slog.New(slog.DiscardHandler)
 	return &reconcile.Reconciler{
 		Temporal: y.temporal, Namespace: y.namespace, Store: y.store.Operations, Log: quiet, Grace: 2 * time.Second,
-		Workloads: service.Services{
+		Workloads: all.Services{
 			Deliveries: y.deliveries, Tasks: y.tasks, Downloads: y.downloads, Transactions: y.transactions,
 		}.Workloads(),
 		OnFinding: func(workload, finding string) {
@@ -270,7 +274,7 @@ func (y *reconcileRig) reconciler() *reconcile.Reconciler {
 	}
 }
 
-// run lets a reconciler sweep again and again until the returned function is called.
+// run runs a reconciler's sweeps until the returned function is called.
 func (y *reconcileRig) run(r *reconcile.Reconciler) (stop func()) {
 	return testtemporal.Repeat(y.TB, r.Reconcile)
 }
@@ -295,7 +299,7 @@ func (y *reconcileRig) once(run, in, out any) {
 	must(y, value.Get(out))
 }
 
-// compare lets a reconciler compare everything, as the schedule does, until the returned function is called.
+// compare has a reconciler compare everything, as the schedule does, until the returned function is called.
 func (y *reconcileRig) compare(r *reconcile.Reconciler) (stop func()) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
@@ -322,9 +326,9 @@ func (y *reconcileRig) compare(r *reconcile.Reconciler) (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-// TestReconcileTable does everything that can be done to a workflow, for every workload, and runs two reconcilers at
-// once. They find by themselves what leaves a trace, a comparison finds the rest. Each incident is repaired, listed and
-// counted once.
+// TestReconcileTable does everything that can be done to a workflow, for every workload, with two reconcilers running
+// concurrently. They find what leaves a trace by themselves, and a comparison finds the rest. Each incident is
+// repaired, listed and counted once.
 func TestReconcileTable(t *testing.T) {
 	t.Parallel()
 	y := newReconcileRig(t)
@@ -334,7 +338,7 @@ func TestReconcileTable(t *testing.T) {
 		finding, done string
 		ends          bool // the row
 		runs          bool // a workflow, afterwards
-		traceless     bool // a comparison finds it
+		traceless     bool // only a comparison finds it
 	}
 
 	started := func(s *subject) { must(t, s.start()) }
@@ -364,7 +368,7 @@ func TestReconcileTable(t *testing.T) {
 	var trials []trial
 	for _, workload := range lifecycle.Names() {
 		for i, h := range happenings {
-			// the ledger keeps rows for ever, so the row never existed
+			// the ledger keeps rows forever, so the row never existed
 			if h.finding == operations.FindingNoRow && workload == lifecycle.WorkloadTransaction {
 				hash := digest("never")
 				trials = append(trials, trial{h, &subject{
@@ -466,7 +470,7 @@ func TestReconcileTable(t *testing.T) {
 	defer y.mu.Unlock()
 
 	for _, workload := range lifecycle.Names() {
-		// Nothing is found of the first two.
+		// The first two cause no finding.
 		for _, h := range happenings[2:] {
 			if n := y.counted[workload+" "+h.finding]; n != 1 {
 				t.Errorf("%s %s was counted %d times", workload, h.finding, n)

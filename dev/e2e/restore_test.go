@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net"
@@ -22,7 +23,8 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/delivery"
@@ -38,7 +40,7 @@ type restoreRig struct {
 	chain       *tonsim.TonCenter
 	fragment    *tonsim.Fragment
 	database    string // its URL
-	orders      *service.Transactions
+	orders      *transactions.Service
 	ann         member
 	reader      account.User
 }
@@ -49,7 +51,7 @@ func newRestoreRig(t *testing.T, database string) *restoreRig {
 	return newRestoreRigOn(t, database, newStandIn(t), nil)
 }
 
-// newRestoreRigOn is newRestoreRig with a stand-in for qBittorrent and settings.
+// newRestoreRigOn is newRestoreRig with a simulated qBittorrent and settings.
 func newRestoreRigOn(t *testing.T, database string, qbittorrent *standIn, settings map[string]string) *restoreRig {
 	t.Helper()
 	v := &restoreRig{qbittorrent: qbittorrent, database: database}
@@ -64,11 +66,11 @@ func newRestoreRigOn(t *testing.T, database string, qbittorrent *standIn, settin
 }
 
 // books compares the record of purchases with the chain and with Fragment.
-func (l *library) books() *service.Transactions {
+func (l *library) books() *transactions.Service {
 	l.Helper()
 	view := toncenter.New(toncenter.Options{URL: l.ground.StandIns.TonCenter, RequestsPerSecond: 1000})
 	wallet := l.shopWallet()
-	return &service.Transactions{
+	return &transactions.Service{
 		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := view.Wallet(ctx, wallet.Address())
@@ -113,6 +115,17 @@ func must1[T any](value T, err error) T {
 		panic(err)
 	}
 	return value
+}
+
+// setAside renames the database, like one that is lost but still readable, and puts an empty one in its place. It
+// returns its new address.
+func (v *restoreRig) setAside() string {
+	v.Helper()
+	v.admin(`ALTER DATABASE $DB RENAME TO lost`, `CREATE DATABASE $DB`)
+	u, err := url.Parse(v.database)
+	must(v, err)
+	u.Path = "/lost"
+	return u.String()
 }
 
 // reopen connects the test to the database again.
@@ -202,7 +215,7 @@ func (v *restoreRig) bought() map[string]tonsim.Purchase {
 	return sold
 }
 
-// TestNightRestore restores the database of an older moment, at which all four workloads were active, while Temporal,
+// TestNightRestore restores the database of an earlier moment, at which all four workloads were active, while Temporal,
 // Telegram, qBittorrent and the chain keep their state. No file is delivered twice, nothing is paid twice, and tasks
 // and downloads continue from the record.
 func TestNightRestore(t *testing.T) {
@@ -212,6 +225,8 @@ func TestNightRestore(t *testing.T) {
 	v.startWorker()
 	v.startAPI()
 	v.ann = v.member("Ann")
+	leaver := v.member("Leaver")
+	leaked := v.call("POST", "/v1/tokens", v.ann.token, map[string]any{"name": "leaks", "scopes": []string{"read"}}).want(t, http.StatusCreated)
 	space := v.ann.workspace(map[string]any{})
 	tasks := v.ann.batch(
 		space, map[string]any{"ref": "open", "title": "Claimed later"}, map[string]any{"ref": "begun", "title": "Done later"},
@@ -221,12 +236,12 @@ func TestNightRestore(t *testing.T) {
 	v.reader = v.library.reader()
 	running, late := v.unseeded("running.epub"), v.unseeded("late.epub")
 	ending := v.downloading(v.ask(v.reader, running.URL))
-	ask := service.DownloadAsk{BookID: v.book(v.reader).ID, MediaType: download.MediaText, SourceURL: late.URL}
+	ask := downloads.Ask{BookID: v.book(v.reader).ID, MediaType: download.MediaText, SourceURL: late.URL}
 	before := v.pays("before 50")
 	v.processed(before)
 	v.call("POST", "/v1/payments/pause", adminToken, map[string]any{"reason": "backup"})
 	waiting := v.pays("waiting 50")
-	v.orderIs(waiting, "waits", func(o map[string]any) bool { return o["status"] == "processing" })
+	v.orderIs(waiting, "waits", func(o map[string]any) bool { return o["status"] == "pending" })
 	var people []account.User
 	for chat := range int64(4) {
 		people = append(people, v.user(300+chat))
@@ -264,19 +279,28 @@ func TestNightRestore(t *testing.T) {
 		must(t, v.client.GetWorkflow(t.Context(), job.WorkflowID(), "").Get(t.Context(), nil))
 	}
 
+	v.call("POST", "/v1/users/"+leaver.id+"/forget", adminToken, map[string]any{}).want(t, http.StatusOK)
+	v.call("DELETE", "/v1/tokens/"+leaked["id"].(string), v.ann.token, nil).want(t, http.StatusNoContent)
 	v.inState(torn, lifecycle.DeliveryStreaming) // a worker streams it at the crash
 	sold := v.bought()
 
 	v.crash()
-	v.admin(`DROP DATABASE $DB`, `CREATE DATABASE $DB`)
+	aside := v.setAside()
 	restore()
-	t.Logf("%s", v.starter("restored"))
+	t.Logf("%s", v.starter("restored", "--lost-database", aside))
 	v.reopen()
 	v.telegram.ClearFaults()
 	v.startWorker()
 	v.startAPI()
 
-	// Deliveries: those that Temporal knows to be delivered are delivered.
+	// What was revoked since the backup stays revoked.
+	v.call("GET", "/v1/me", leaked["token"].(string), nil).want(t, http.StatusUnauthorized)
+	v.call("GET", "/v1/me", leaver.token, nil).want(t, http.StatusUnauthorized)
+	if about := v.call("GET", "/v1/users?limit=200", adminToken, nil); strings.Contains(fmt.Sprint(about.body), "Leaver") {
+		t.Error("a forgotten person has a name again")
+	}
+
+	// Deliveries: those that are delivered according to Temporal are delivered.
 	v.wantState(v.ended(queued), lifecycle.DeliveryDelivered, "")
 	v.wantState(v.ended(torn), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
 	again, created, err := v.deliveries.Request(t.Context(), people[3], file.ID, "asked-after", delivery.SourceAPI)
@@ -340,15 +364,15 @@ func TestNightRestore(t *testing.T) {
 		t.Errorf("bought for %v", now)
 	}
 
-	var list []service.FragmentPurchase
+	var list []transactions.FragmentPurchase
 	for _, p := range v.bought() {
 		list = append(
 			list,
-			service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At},
+			transactions.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At},
 		)
 	}
 
-	var report service.LedgerReport
+	var report transactions.LedgerReport
 	v.eventually("the record is up to date with the chain", func() bool {
 		report, err = v.orders.Reconcile(t.Context(), list)
 		return err == nil && report.Chain
@@ -358,7 +382,7 @@ func TestNightRestore(t *testing.T) {
 	}
 }
 
-// TestNightTemporalLost loses the state of Temporal: tasks and downloads continue from the record, and what may have been
+// TestNightTemporalLost loses Temporal's state: tasks and downloads continue from the record, and what may have been
 // sent is not sent again.
 func TestNightTemporalLost(t *testing.T) {
 	t.Parallel()
@@ -392,7 +416,7 @@ func TestNightTemporalLost(t *testing.T) {
 		t.Fatalf("the empty Temporal is at %s, the lost one was at %s", v.temporal.Address, address)
 	}
 
-	v.starter("restored")
+	v.starter("restored", "--temporal-only")
 	v.startWorker()
 	v.startAPI()
 	v.ann.does("status", task, "DONE").want(t, http.StatusOK)

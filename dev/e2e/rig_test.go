@@ -34,7 +34,7 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/deliveries"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -43,7 +43,7 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// Secrets and names that must not appear in a log, a history or an answer.
+// Secrets and names that must not appear in a log, a history or a response.
 const (
 	botToken     = "7000000001:AAplantedBotTokenplantedBotToken012"
 	clientSecret = "planted-client-secret"
@@ -89,12 +89,12 @@ type rig struct {
 	store      *store.Store
 	temporal   *servers.Temporal // nil: a cluster
 	client     client.Client
-	deliveries *service.Deliveries
+	deliveries *deliveries.Service
 	ground     *stack.Ground
 	telegram   *telegramsim.Server
 	yandex     *yandexsim.Server
 	files      string // the storage's folder
-	chats      string // the Telegram stand-in's folder
+	chats      string // the simulated Telegram's folder
 	env        map[string]string
 	apiURL     string
 	worker     *program
@@ -105,9 +105,9 @@ type rig struct {
 	killed  int // processes that a test has killed and started again
 }
 
-// newRig starts everything; settings are environment variables beyond the usual ones. The API runs only after startAPI.
-// Another test uses the Temporal server afterwards: a test that stops it, or needs it in its usual namespace, takes
-// newRigOn.
+// newRig starts everything; settings are environment variables in addition to the usual ones. The API runs only after
+// startAPI. Other tests use the Temporal server afterwards: a test that stops it, or needs it in its usual namespace,
+// uses newRigOn.
 func newRig(t testing.TB, settings map[string]string) *rig {
 	t.Helper()
 	needsServers(t)
@@ -115,7 +115,7 @@ func newRig(t testing.TB, settings map[string]string) *rig {
 	return newRigIn(t, testdb.URL(t), server.Temporal, namespace, settings)
 }
 
-// needsServers skips a test where only fast ones are wanted.
+// needsServers skips a test in a run of only fast ones.
 func needsServers(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -186,7 +186,7 @@ func newRigFrom(t testing.TB, ground *stack.Ground, settings map[string]string) 
 	s.store, err = store.Open(t.Context(), ground.DatabaseURL, testdb.Key)
 	must(t, err)
 	t.Cleanup(s.store.Close)
-	s.deliveries = &service.Deliveries{
+	s.deliveries = &deliveries.Service{
 		Temporal: s.client, Store: s.store, MaxFileSize: 2097152000, CancelPatience: 3 * time.Second,
 		Log: slog.New(slog.DiscardHandler),
 	}
@@ -203,7 +203,7 @@ func newRigFrom(t testing.TB, ground *stack.Ground, settings map[string]string) 
 		"STAGECOACH_API_METRICS_ADDR":           "off",
 		"STAGECOACH_LISTING_TTL":                "0s",
 		"STAGECOACH_DELIVERY_RETRY_INTERVAL":    "100ms",
-		"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "3s",
+		"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "6s", // a busy machine is not a lost worker
 	})
 
 	for name, value := range settings {
@@ -212,7 +212,7 @@ func newRigFrom(t testing.TB, ground *stack.Ground, settings map[string]string) 
 
 	t.Cleanup(func() {
 		s.tellsNothing("the logs", s.log.String(), "planted", "Bearer ", "OAuth ", "magnet:")
-		// a token, which is random letters, may hold any short word
+		// a token consists of random letters, and may contain any short word
 		s.tellsNothing("the answers", s.answers.text.String(), ".go:", "/pgx/", "failed to connect", "SQLSTATE", "dial tcp",
 			botToken, clientSecret, refreshToken, adminToken, qbittorrentPassword)
 		if t.Failed() {
@@ -223,7 +223,7 @@ func newRigFrom(t testing.TB, ground *stack.Ground, settings map[string]string) 
 	return s
 }
 
-// tellsNothing fails the test when a text contains one of these, in any letter case.
+// tellsNothing fails the test if a text contains one of these, case-insensitively.
 func (s *rig) tellsNothing(where, text string, secrets ...string) {
 	s.Helper()
 	lower := strings.ToLower(text)
@@ -249,8 +249,8 @@ func (s *rig) startShop(chain tonsim.TonCenterOptions) {
 	must(s, s.ground.StartShop(s.Context(), stack.ShopOptions{Seed: seed, Chain: chain}))
 	maps.Copy(s.env, s.ground.StandInSettings())
 	maps.Copy(s.env, map[string]string{
-		"STAGECOACH_TX_POLL_INTERVAL": "100ms", "STAGECOACH_TX_RETRY_INTERVAL": "100ms",
-		"STAGECOACH_TX_PAYMENT_TTL": "1m", "STAGECOACH_TX_FINALITY_MARGIN": "1s",
+		"STAGECOACH_TX_POLL_INTERVAL": "100ms",
+		"STAGECOACH_TX_PAYMENT_TTL":   "1m", "STAGECOACH_TX_FINALITY_MARGIN": "1s",
 	})
 }
 
@@ -264,7 +264,7 @@ func (s *rig) shopWallet() *ton.Wallet {
 	return wallet
 }
 
-// startWorker runs a worker process, in addition to those that run already.
+// startWorker runs a worker process, in addition to any that are already running.
 func (s *rig) startWorker() *program {
 	s.Helper()
 	s.worker = s.start("worker")
@@ -452,7 +452,7 @@ func (s *rig) events(job delivery.Job) []string {
 	return types
 }
 
-// temporalCLI runs the real temporal binary against the rig's server. It runs it again when the server answers that the
+// temporalCLI runs the real temporal binary against the rig's server. It retries when the server responds that the
 // workflow is busy, which has changed nothing.
 func (s *rig) temporalCLI(args ...string) string {
 	s.Helper()
@@ -486,8 +486,8 @@ func (s *rig) listed(query string) []string {
 	return ids
 }
 
-// patience ends a test that waits in vain. It is longer than anything takes on a busy machine: a frozen worker takes
-// work from the server as long as its requests are open, about a minute, and each task costs a heartbeat time-out.
+// patience is the timeout of a wait. It is longer than anything takes on a busy machine: a frozen worker takes work
+// from the server as long as its requests are open, about a minute, and each task costs a heartbeat timeout.
 const patience = 5 * time.Minute
 
 func (s *rig) eventually(what string, holds func() bool) {
@@ -529,7 +529,8 @@ func (b *logBuffer) tail(n int) string {
 	return text[max(0, len(text)-n):]
 }
 
-// sql runs statements in the service's database that the product does not have, and counts the rows of the last one.
+// sql runs statements in the service's database that the product does not have, and returns the number of rows of the
+// last one.
 func (s *rig) sql(statements string, args ...any) (rows int64) {
 	s.Helper()
 	db, err := pgx.Connect(s.Context(), s.ground.DatabaseURL)

@@ -25,7 +25,7 @@ import (
 type rolling struct {
 	*library
 	stand    *standIn
-	programs string // the folder of the processes that are started from now on
+	programs string // folder of the processes that are started from now on
 
 	urls          []string
 	workers, apis []*program
@@ -36,7 +36,7 @@ type rolling struct {
 	asked, again              atomic.Int64 // requests, and those that had to be repeated
 
 	chat  int64
-	speed int64    // at which files stream, in bytes a second
+	speed int64    // speed of streams, in bytes per second
 	sums  []string // of the files
 }
 
@@ -81,10 +81,10 @@ func newRollingOn(l *library, stand *standIn, programs string) *rolling {
 // startOneWorker starts a worker and waits until it takes work.
 func (r *rolling) startOneWorker() *program {
 	r.Helper()
-	runs := strings.Count(r.log.String(), `"worker runs"`)
+	runs := strings.Count(r.log.String(), `"worker started"`)
 	p := r.run(filepath.Join(r.programs, "worker"))
 	r.eventually(
-		"the new worker runs", func() bool { return strings.Count(r.log.String(), `"worker runs"`) > runs },
+		"the new worker runs", func() bool { return strings.Count(r.log.String(), `"worker started"`) > runs },
 	)
 	return p
 }
@@ -124,7 +124,7 @@ func (r *rolling) end(p *program) {
 // fileSize is the size of the files that are delivered.
 const fileSize = 60 << 10
 
-// manyFiles makes files of different content: known content would be delivered without a stream.
+// manyFiles creates files with different content: known content would be delivered without a stream.
 func (r *rolling) manyFiles() (files []delivery.File) {
 	r.Helper()
 	for n := range 400 {
@@ -259,7 +259,7 @@ func (r *rolling) wantAllEnded() {
 	r.wantOthersEnded()
 }
 
-// wantDocuments checks how many documents the chat has, and that each is another one of the files.
+// wantDocuments checks how many documents the chat has, and that all of them are different files.
 func (r *rolling) wantDocuments(least, most int) {
 	r.Helper()
 	times := map[string]int{}
@@ -273,7 +273,7 @@ func (r *rolling) wantDocuments(least, most int) {
 	}
 }
 
-// wantOthersEnded is the part of wantAllEnded for what is no delivery.
+// wantOthersEnded is the part of wantAllEnded for everything except deliveries.
 func (r *rolling) wantOthersEnded() {
 	r.Helper()
 	for _, id := range r.tasks {
@@ -303,9 +303,9 @@ func (r *rolling) wantOthersEnded() {
 		len(r.deliveries), len(r.tasks), len(r.downloads), len(r.hashes), r.asked.Load(), r.again.Load())
 }
 
-// TestVersionsRollingRestart restarts two workers and two APIs, one after the other, while deliveries, tasks, downloads and
-// purchases are requested. Every request gets its answer from one API or the other, everything ends, and nothing
-// happens twice.
+// TestVersionsRollingRestart restarts two workers and two APIs, one after the other, while deliveries, tasks, downloads
+// and purchases are requested. Every request is answered by one API or the other, everything ends, and nothing happens
+// twice.
 func TestVersionsRollingRestart(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -320,8 +320,8 @@ func TestVersionsRollingRestart(t *testing.T) {
 	r.wantAllEnded()
 }
 
-// insist calls one API and then the other, as a client with an idempotency key may: again without an answer, and after
-// an answer that allows a retry.
+// insist calls one API and then the other, as a client with an idempotency key may: it retries without an answer, and
+// after an answer that allows a retry.
 func (r *rolling) insist(first int, token, path, key string, body any) map[string]any {
 	r.Helper()
 	r.asked.Add(1)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -27,18 +26,18 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// firstWish is the chat of the first user who wishes a book.
+// firstWish is the chat of the first user who wishes for a book.
 const firstWish = 500_000
 
-// wish is a download of a release that was found by words, and is sent to a chat when it is there.
+// wish is a download of a release found by a search, which is sent to a chat once it is complete.
 type wish struct {
 	reader account.User
 	token  string
 	job    download.Download
 }
 
-// libraryFolder makes a library folder. Half the time it is on another file system than the downloads, so that files are
-// copied and not linked.
+// libraryFolder creates a library folder. Half the time it is on another file system than the downloads, so that files
+// are copied, not linked.
 func libraryFolder(t testing.TB) string {
 	t.Helper()
 	parent := t.TempDir()
@@ -58,7 +57,6 @@ func libraryFolder(t testing.TB) string {
 func (s *soak) startTorznab() {
 	s.Helper()
 	must(s, s.ground.StartTorznab(torznabsim.Options{Key: "planted-torznab-key"}))
-	maps.Copy(s.env, s.ground.StandInSettings())
 }
 
 // asked repeats a request with the same key until it is answered.
@@ -76,7 +74,7 @@ func (s *soak) asked(token, path string, body any) (made map[string]any) {
 	return made
 }
 
-// find searches for a book by words. It asks for the first release, with the others as further sources, to be sent.
+// find searches for a book. It requests the first release, with the others as fallback sources, and sending.
 func (s *soak) find() {
 	s.Helper()
 	n := len(s.wishes)
@@ -89,7 +87,7 @@ func (s *soak) find() {
 
 	words := fmt.Sprintf("wheels w%04d", n)
 	s.offer(n, words)
-	// Several books have one title, so that their imports want one place.
+	// Several books share a title, so that their imports compete for one place.
 	book := s.asked(w.token, "/v1/books", map[string]any{
 		"title": fmt.Sprintf("Planted Wheels %d", n/4), "author": "Planted Author",
 	})["id"]
@@ -123,8 +121,8 @@ func (s *soak) releases(token, words string) (sources []map[string]any) {
 	return sources
 }
 
-// offer gives three releases to the indexer. Of the first one, the file may be gone, it may be no book, or nobody may share
-// it.
+// offer publishes three releases on the indexer. The first one's file may be missing, it may not be a book, or it may
+// have no seeds.
 func (s *soak) offer(n int, words string) {
 	s.Helper()
 	for i := range 3 {
@@ -163,8 +161,8 @@ func (s *soak) seedless(name string, size int64) *torrentsim.SeededTorrent {
 	return made
 }
 
-// complete completes some or all of the shared torrents that qBittorrent has. A source that waits for longer than it may
-// stand still makes room for the next one, and may complete all the same.
+// complete completes some or all of the shared torrents that qBittorrent has. A source that stalls for too long gives
+// way to the next one, and may complete anyway.
 func (s *soak) complete(all bool) (some bool) {
 	s.Helper()
 	s.shared = slices.DeleteFunc(s.shared, func(made *torrentsim.SeededTorrent) bool {
@@ -175,7 +173,7 @@ func (s *soak) complete(all bool) (some bool) {
 	return some
 }
 
-// slowDownRecord makes the record take its time to note that a download has completed, or was sent.
+// slowDownRecord slows down recording that a download has completed, or was sent.
 func (s *soak) slowDownRecord() {
 	s.Helper()
 	s.sql(`CREATE FUNCTION soak_pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN NEW; END $$;
@@ -184,8 +182,8 @@ func (s *soak) slowDownRecord() {
 		EXECUTE FUNCTION soak_pause()`)
 }
 
-// killBeforeRecord kills the worker after it has put files into the library folder, or has made deliveries, and before
-// the record of the download has that: PostgreSQL forgets what such a worker was about to write.
+// killBeforeRecord kills the worker after it has put files into the library folder, or has created deliveries, and
+// before that is in the download's record: PostgreSQL rolls back what such a worker was about to write.
 func (s *soak) killBeforeRecord() {
 	s.Helper()
 	time.Sleep(rand.N(800 * time.Millisecond))
@@ -202,7 +200,7 @@ func (s *soak) killBeforeRecord() {
 	}
 }
 
-// calmLibrary waits until all downloads have ended. A person repeats imports that have failed too often.
+// calmLibrary waits until all downloads have ended. A person retries imports that have failed too often.
 func (s *soak) calmLibrary() {
 	s.Helper()
 	left := slices.Clone(s.downloads)
@@ -211,7 +209,7 @@ func (s *soak) calmLibrary() {
 	}
 	ended := func(job download.Download) bool {
 		if job = s.now(job); job.Attention == string(fault.ImportFailed) {
-			_, err := s.library.downloads.RetryImport(s.Context(), account.User{ID: job.UserID}, job.ID)
+			_, err := s.library.downloads.RetryImport(s.Context(), account.User{ID: job.UserID}, job.ID, "")
 			must(s, err)
 			s.faults["import repeated by a person"]++
 		}
@@ -235,7 +233,7 @@ func (s *soak) compareLibrary() {
 		jobs = append(jobs, s.over(job))
 	}
 
-	places := map[int]int{} // wishes by the place of the source that has completed
+	places := map[int]int{} // wishes by the index of the completed source
 	for _, w := range s.wishes {
 		job := s.over(w.job)
 		jobs = append(jobs, job)
@@ -255,8 +253,8 @@ func (s *soak) compareLibrary() {
 	s.Logf("wishes %d, by the place of their source %v", len(s.wishes), places)
 }
 
-// compareShelves compares completed downloads with their books, with the library folder and with the catalogue. Each has
-// one file, and nothing else lies there.
+// compareShelves compares completed downloads with their books, with the library folder and with the catalogue. Each
+// has one file, and there are no others.
 func (s *soak) compareShelves(jobs []download.Download) {
 	s.Helper()
 	shown, want := s.catalogue(), map[string]string{} // sha256 by path
@@ -270,7 +268,7 @@ func (s *soak) compareShelves(jobs []download.Download) {
 		}
 
 		made := s.made[job.InfohashV1]
-		files, err := s.store.Downloads.FilesOf(s.Context(), []int64{job.BookID})
+		files, err := s.store.Downloads.FilesOf(s.Context(), []int64{job.BookID}, 2)
 		must(s, err)
 		book, err := s.store.Downloads.BookByID(s.Context(), job.BookID)
 		must(s, err)
@@ -300,13 +298,18 @@ func (s *soak) compareShelves(jobs []download.Download) {
 	}
 }
 
-// lies gives the sha256 of each file in the library folder, by its path.
+// lies returns the sha256 of each file in the library folder by path, except the abuser's.
 func (s *soak) lies() map[string]string {
 	s.Helper()
 	lies, dir := map[string]string{}, s.env["STAGECOACH_LIBRARY_DIR"]
 	must(s, filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		switch {
+		case err != nil:
 			return err
+		case entry.IsDir() && entry.Name() == abuserAuthor:
+			return fs.SkipDir
+		case entry.IsDir():
+			return nil
 		}
 		data, err := os.ReadFile(name)
 		lies[strings.TrimPrefix(name, dir+"/")] = sumOf(data)
@@ -320,7 +323,7 @@ func sumOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// catalogue gives the addresses of the files of each book in the catalogue of reading apps.
+// catalogue returns the URLs of each book's files in the reading apps' catalogue.
 func (s *soak) catalogue() map[int64][]string {
 	s.Helper()
 	type links []struct {
@@ -356,7 +359,7 @@ func (s *soak) catalogue() map[int64][]string {
 	return shown
 }
 
-// reads gets what a reading app gets.
+// reads fetches what a reading app gets.
 func (s *soak) reads(path string) (data []byte) {
 	s.Helper()
 	s.eventually("GET "+path, func() bool {

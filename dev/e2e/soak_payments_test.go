@@ -11,17 +11,17 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// paymentSoak sells Stars and returns money with two processes that both hold the wallet.
+// paymentSoak sells Stars and refunds with two processes that both hold the wallet.
 type paymentSoak struct {
 	*paymentRig
 	workers        [2]*program
-	orders, owed   []string // that are bought, and that are refunded
+	orders, owed   []string // bought ones, and refunded ones
 	kills, trouble int
 }
 
-// TestSoakPayments takes orders in rounds for as long as STAGECOACH_SOAK says, while payment processes are killed with -9
-// and Fragment and the chain fail. After each round every order is bought once or refunded once, the wallet has made no
-// other payment, and the ledger agrees with the chain and with Fragment to the nanoTON.
+// TestSoakPayments takes orders in rounds for as long as STAGECOACH_SOAK says, while payment processes are killed with
+// -9 and Fragment and the chain fail. After each round every order is bought once or refunded once, the wallet has made
+// no other payment, and the ledger agrees with the chain and with Fragment to the nanoTON.
 func TestSoakPayments(t *testing.T) {
 	length := soakTime(t)
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)

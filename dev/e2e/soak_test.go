@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -18,13 +19,14 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/download"
 )
 
-// soak is a service on a PostgreSQL of its own, and all its requests.
+// soak is a service with its own PostgreSQL, and all its requests.
 type soak struct {
 	*restoreRig
 	postgres *servers.Postgres
@@ -39,15 +41,15 @@ type soak struct {
 	orders     []string
 
 	made   map[string]*torrentsim.SeededTorrent // by infohash
-	shared []*torrentsim.SeededTorrent          // of wishes, that will complete when qBittorrent has them
+	shared []*torrentsim.SeededTorrent          // of wishes; they will complete once qBittorrent has them
 
 	restarts, faults map[string]int
 	differences      int
 }
 
-// TestSoak requests deliveries, tasks, downloads, books that are searched for, and purchases, for as long as
-// STAGECOACH_SOAK says, while services and servers are killed and outside systems fail. At the end the record, Temporal
-// and the outside systems agree about each of them.
+// TestSoak requests deliveries, tasks, downloads, book searches, and purchases, for as long as STAGECOACH_SOAK says,
+// while services and servers are killed and external systems fail. At the end the record, Temporal and the external
+// systems agree about each of them.
 func TestSoak(t *testing.T) {
 	length := soakTime(t)
 	s := newSoak(t)
@@ -71,7 +73,7 @@ func TestSoak(t *testing.T) {
 	s.compare()
 }
 
-// soakTime is how long a soak takes. Without it there is none.
+// soakTime is the duration of a soak. Without one the test is skipped.
 func soakTime(t *testing.T) time.Duration {
 	t.Helper()
 	length, err := time.ParseDuration(os.Getenv("STAGECOACH_SOAK"))
@@ -90,6 +92,8 @@ func newSoak(t *testing.T) *soak {
 		"STAGECOACH_TX_DAILY_LIMIT": "0", "STAGECOACH_TX_REVIEW_DAILY": "0", // more orders than a shop has in a day
 	})
 	s.startTorznab()
+	s.startOIDC()
+	maps.Copy(s.env, s.ground.StandInSettings())
 	s.startWorker()
 	s.startAPI()
 	s.ann = s.member("Ann")
@@ -131,7 +135,7 @@ func (s *soak) download() {
 	made := s.seedless(fmt.Sprintf("soak-%d.epub", n), 1<<20)
 	book, err := s.library.downloads.CreateBook(s.Context(), reader, fmt.Sprintf("Planted Axles %d", n/4), "Planted Author", "")
 	must(s, err)
-	job, _, err := s.library.downloads.Start(s.Context(), reader, service.DownloadAsk{
+	job, _, err := s.library.downloads.Start(s.Context(), reader, downloads.Ask{
 		BookID: book.ID, MediaType: download.MediaText, SourceURL: made.URL,
 	})
 	must(s, err)
@@ -144,7 +148,7 @@ func (s *soak) order() {
 	s.orders = append(s.orders, s.pays(fmt.Sprintf("soaker%d 50", len(s.orders))))
 }
 
-// restart ends a process or server, by a stop or a kill, and starts it again; earlier requests continue meanwhile.
+// restart stops or kills a process or server, and starts it again; earlier requests continue meanwhile.
 func (s *soak) restart() {
 	s.Helper()
 	what := []string{
@@ -170,8 +174,8 @@ func (s *soak) restart() {
 			must(s, s.postgres.Stop())
 		}
 		must(s, s.postgres.Restart(s.Context()))
-		must(s, core.RetryWhileUnavailable(s.Context(), func() error { return s.store.Ping(s.Context()) }))
-		time.Sleep(2 * time.Second) // pgxpool notices that a connection is dead when it has rested for more than a second
+		must(s, core.RetryWhileUnavailable(s.Context(), func() error { return s.store.Operations.Ping(s.Context()) }))
+		time.Sleep(2 * time.Second) // pgxpool notices a dead connection after it has been idle for more than a second
 	case "qBittorrent killed":
 		s.qbittorrent.kill()
 		time.Sleep(rand.N(time.Second))
@@ -190,7 +194,7 @@ func (s *soak) restart() {
 	s.awaitReady(s.apiURL)
 }
 
-// fail makes an outside system fail a few times.
+// fail makes an external system fail a few times.
 func (s *soak) fail() {
 	s.Helper()
 	choices := []struct {
@@ -245,7 +249,7 @@ func (s *soak) differs(format string, args ...any) {
 	s.Errorf(format, args...)
 }
 
-// compare compares the record, Temporal and the outside world, and prints the figures.
+// compare compares the record, Temporal and the external systems, and prints the figures.
 func (s *soak) compare() {
 	s.Helper()
 	ends, took := map[lifecycle.DeliveryState]int{}, []time.Duration{}
@@ -280,11 +284,11 @@ func (s *soak) compare() {
 
 	s.compareLibrary()
 
-	var list []service.FragmentPurchase
+	var list []transactions.FragmentPurchase
 	for _, p := range s.bought() {
 		list = append(
 			list,
-			service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At},
+			transactions.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At},
 		)
 	}
 

@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	bombBytes = 1<<20 - 1<<10  // of a body, just below what any operation takes
-	flooder   = int64(800_000) // a chat to which Telegram lets the bot write now and then
+	bombBytes = 1<<20 - 1<<10  // of a body, just below the limit of any operation
+	flooder   = int64(800_000) // a chat to which Telegram only lets the bot write now and then
 	bystander = int64(800_001) // a chat whose answers are measured
 )
 
-// worst starts what has brought the service down once: bodies of errors, answers that nobody reads, large dry runs, a
-// chat that Telegram slows down, and cookies that are made up.
+// worst starts attacks that once brought the service down: bodies full of errors, unread responses, large graphs, a
+// chat that Telegram throttles, and forged cookies.
 func (a *abuser) worst(again func(times int, what func(n int)), over <-chan struct{}) {
 	a.soak.Helper()
-	space, _ := a.asks("POST", "/v1/workspaces", map[string]any{"name": "Dry"}).body["id"].(string)
-	dry := [][]byte{dryRun(space, 100), dryRun(space, 10)}
+	space, _ := a.asks("POST", "/v1/workspaces", map[string]any{"name": "Graphs"}).body["id"].(string)
+	graph := entangled(space)
 	scopes := errorBomb(`{"name":"a","scopes":[`, `0`, `]}`)
 	batch := errorBomb(`{"workspace_id":"1","tasks":[`, `{}`, `]}`)
 
 	again(2, func(int) { a.sends("POST", "/v1/tokens", scopes) })
 	again(2, func(int) { a.sends("POST", "/v1/tasks/batch", batch) })
-	again(2, func(n int) { a.sends("POST", "/v1/tasks/batch?dry_run=true", dry[n%len(dry)]) })
+	again(2, func(int) { a.sends("POST", "/v1/tasks/batch", graph) })
 	again(10, func(int) { a.readsNothing(over, "GET /openapi.json", nil) })
 	again(10, func(int) { a.readsNothing(over, "POST /v1/tasks/batch", batch) })
 	again(4, func(int) { a.makesUpACookie() })
@@ -42,15 +42,15 @@ func (a *abuser) worst(again func(times int, what func(n int)), over <-chan stru
 	})
 }
 
-// errorBomb is a body of almost 1 MiB in whose list each item is wrong.
+// errorBomb is a body of almost 1 MiB with a list in which each item is invalid.
 func errorBomb(before, item, after string) []byte {
 	items := strings.Repeat(item+",", (bombBytes-len(before)-len(after))/(len(item)+1))
 	return []byte(before + strings.TrimSuffix(items, ",") + after)
 }
 
-// dryRun is a batch of 500 tasks in which each waits for so many before it: 100 are refused, 10 are the most that are
-// tried.
-func dryRun(space string, blockers int) []byte {
+// entangled is a batch of 500 tasks, each blocked by the 100 before it: ten times the limit.
+func entangled(space string) []byte {
+	const blockers = 100
 	var body bytes.Buffer
 	fmt.Fprintf(&body, `{"workspace_id":%q,"tasks":[`, space)
 	for i := range 500 {
@@ -64,7 +64,7 @@ func dryRun(space string, blockers int) []byte {
 	return body.Bytes()
 }
 
-// sends sends a body as it is, and reads the answer without keeping it.
+// sends sends a raw body, and discards the response.
 func (a *abuser) sends(method, path string, body []byte) {
 	request, err := http.NewRequestWithContext(a.soak.Context(), method, a.soak.apiURL+path, bytes.NewReader(body))
 	must(a.soak, err)
@@ -81,8 +81,8 @@ func (a *abuser) makesUpACookie() {
 	a.does("a made-up cookie", request)
 }
 
-// refusedPause is between two requests of which almost all are refused: with a fifth of it their bodies fill a gigabit
-// line, and what the others feel is the abuser's own work on this machine.
+// refusedPause is the pause between requests of which almost all are refused: with a fifth of it their bodies would
+// fill a gigabit line, and the others would mostly feel the abuser's own work on this machine.
 const refusedPause = 100 * time.Millisecond
 
 func (a *abuser) does(what string, request *http.Request) {
@@ -98,8 +98,8 @@ func (a *abuser) does(what string, request *http.Request) {
 	time.Sleep(refusedPause)
 }
 
-// readsNothing sends a request on a connection of its own, again and again, and never reads. It ends when the service
-// hangs up, or with the abuse.
+// readsNothing repeatedly sends a request on its own connection, and never reads. It ends when the service hangs up, or
+// with the abuse.
 func (a *abuser) readsNothing(over <-chan struct{}, route string, body []byte) {
 	defer time.Sleep(100 * time.Millisecond)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(a.soak.apiURL, "http://"))
@@ -127,7 +127,7 @@ func (a *abuser) readsNothing(over <-chan struct{}, route string, body []byte) {
 	}
 }
 
-// answersIn counts the messages of the bot in a chat.
+// answersIn counts the bot's messages in a chat.
 func (s *soak) answersIn(chat int64) (count int) {
 	for _, message := range s.telegram.Chat(chat).Messages {
 		if message.FromBot {
@@ -137,12 +137,12 @@ func (s *soak) answersIn(chat int64) (count int) {
 	return count
 }
 
-// forgetPeak begins a new measurement of the API's memory. Where the system does not tell it, it stays 0.
+// forgetPeak starts a new measurement of the API's peak memory. Where the system does not report it, it stays 0.
 func (s *soak) forgetPeak() {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.api.Process.Pid), []byte("5"), 0)
 }
 
-// peak is the most memory in MB that the API has used since.
+// peak is the API's peak memory in MB since then.
 func (s *soak) peak() int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.api.Process.Pid))
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestNightStopHandsOver stops a worker that streams two files, one too long to end in time and one that ends in time, while
-// tasks are claimed. The first is handed over at once and costs no attempt, the second is finished, no claim is lost,
-// and the process exits with 0.
+// TestNightStopHandsOver stops a worker that streams two files, one too long to end in time and one that ends in time,
+// while tasks are claimed. The first is handed over at once and costs no attempt, the second is finished, no claim is
+// lost, and the process exits with 0.
 func TestNightStopHandsOver(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -84,7 +84,8 @@ func TestNightStopHandsOver(t *testing.T) {
 	}
 }
 
-// TestNightSecondSignal ends at once a worker that would wait for a stream. Its work is lost as in a crash, and taken over.
+// TestNightSecondSignal immediately ends a worker that would wait for a stream. Its work is lost as in a crash, and
+// taken over.
 func TestNightSecondSignal(t *testing.T) {
 	t.Parallel()
 	night.Only(t)

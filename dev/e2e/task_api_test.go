@@ -19,8 +19,8 @@ func (s *rig) member(name string) member {
 	return member{s, made["id"].(string), made["token"].(string)}
 }
 
-// workspace creates a workspace with these settings, which the others join. An administrator asks them: an owner may ask
-// some 50 people a day, and a race has more.
+// workspace creates a workspace with these settings, which the others join. An administrator invites them: an owner may
+// invite some 50 people a day, and a race has more.
 func (m member) workspace(settings map[string]any, others ...member) string {
 	m.Helper()
 	settings["name"] = "Shop"
@@ -32,7 +32,7 @@ func (m member) workspace(settings map[string]any, others ...member) string {
 	return id
 }
 
-// batch creates a graph and returns the ids by their refs.
+// batch creates a graph and returns the ids by ref.
 func (m member) batch(workspace string, tasks ...map[string]any) map[string]string {
 	m.Helper()
 	made := m.asksForBatch(workspace, nonce(), tasks...)
@@ -40,7 +40,7 @@ func (m member) batch(workspace string, tasks ...map[string]any) map[string]stri
 	return made.ids()
 }
 
-// asksForBatch requests a graph. A request with the same key creates nothing more.
+// asksForBatch requests a graph. Repeating the key creates nothing more.
 func (m member) asksForBatch(workspace, key string, tasks ...map[string]any) answer {
 	m.Helper()
 	body := map[string]any{"workspace_id": workspace, "tasks": tasks}

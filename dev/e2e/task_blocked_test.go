@@ -12,8 +12,8 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// TestBlockedHolder blocks the owner of an agent that holds a task by a lease of an hour: others can take the task over at
-// once.
+// TestBlockedHolder blocks the owner of an agent that holds a task with a lease of an hour: others can take the task
+// over at once.
 func TestBlockedHolder(t *testing.T) {
 	t.Parallel()
 	y := newReconcileRig(t)

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// raceCall is one request about a task that was free at first: a claim by an agent or, without one, a query of its
+// raceCall is one request about a task that was free initially: a claim by an agent or, without one, a query of its
 // holder.
 type raceCall struct{ agent string }
 
@@ -24,7 +24,7 @@ type raceTold struct {
 	unknown bool // no answer, or one without the outcome
 }
 
-// neverReturns is the return time of a call without an answer: it may take effect at any time after the call, also
+// neverReturns is the return time of a call without an answer: it may take effect at any time after the call, even
 // later than everything that is known.
 const neverReturns = math.MaxInt64
 
@@ -41,8 +41,8 @@ var claiming = porcupine.Model{
 // verdict is the result of the check of a task's history.
 type verdict struct {
 	winners []string // the agents whose claims succeeded
-	// order says whether there is an order of the calls, each between its call and its return, that explains every
-	// answer. Unknown: the search in a wrong history, in which many seem to have had the task, can take for ever.
+	// order says whether there is an order of the calls, each between its call and its return, that explains every answer.
+	// Unknown: searching a wrong history, in which many seem to have held the task, can take forever.
 	order porcupine.CheckResult
 }
 

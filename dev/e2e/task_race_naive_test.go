@@ -22,11 +22,11 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// naiveWorker is an environment variable that makes the test program a worker, so that it can be killed like the real
-// one.
+// naiveWorker is an environment variable that turns the test program into a worker, so that it can be killed like the
+// real one.
 const naiveWorker = "STAGECOACH_TEST_NAIVE_WORKER"
 
-// runNaiveWorker is a worker with a wrong workflow of tasks under the name of the right one, and a wrong activity.
+// runNaiveWorker is a worker with a wrong task workflow under the name of the right one, and a wrong activity.
 func runNaiveWorker() int {
 	err := func() error {
 		record, err := store.Open(context.Background(), os.Getenv("DATABASE_URL"), testdb.Key)
@@ -63,7 +63,7 @@ func runNaiveWorker() int {
 	return 0
 }
 
-// naiveTask is a wrong workflow of a task: it lets any number of claims run at a time.
+// naiveTask is a wrong task workflow: it runs any number of claims concurrently.
 func naiveTask(ctx workflow.Context, taskID int64) error {
 	var activities *naiveActivities
 	claim := func(ctx workflow.Context, in lifecycle.TaskInput) (lifecycle.TaskView, error) {
@@ -88,7 +88,7 @@ type naiveActivities struct {
 	db    *pgxpool.Pool
 }
 
-// Claim reads the task, asks the table, and writes, whatever has happened in between.
+// Claim reads the task, consults the table, and writes, whatever has happened in between.
 func (n *naiveActivities) Claim(ctx context.Context, a taskstore.Act) (taskstore.Acted, error) {
 	found, err := n.store.Tasks.ByID(ctx, 0, a.TaskID)
 	if err != nil {

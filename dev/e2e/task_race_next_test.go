@@ -14,9 +14,9 @@ import (
 
 const nextAgents = 500 // and as many tasks
 
-// TestNightTaskRaceNext lets 500 agents ask for the next task at once, at two APIs, while workers and APIs are killed. There
-// are 500 tasks: half of them at the start, the others come while agents wait. Each agent repeats its request with its
-// key until it has a task. Each gets one of its own, and the record has no other claim.
+// TestNightTaskRaceNext has 500 agents ask for the next task at once, at two APIs, while workers and APIs are killed.
+// There are 500 tasks: half of them at the start, the others arrive while agents wait. Each agent repeats its request
+// with its key until it has a task. Each gets its own, and the record has no other claim.
 func TestNightTaskRaceNext(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -66,7 +66,7 @@ type nextRace struct {
 	histories map[string][]porcupine.Operation // of each task that was given to an agent
 }
 
-// add creates tasks, all at once.
+// add creates tasks concurrently.
 func (n *nextRace) add(owner member, space string, howMany int) {
 	graph := make([]map[string]any, howMany)
 	for i := range graph {
@@ -86,7 +86,7 @@ func (n *nextRace) add(owner member, space string, howMany int) {
 	}
 }
 
-// next lets an agent ask until it has a task. What it was told, and the requests before that without an answer, are the
+// next has an agent ask until it has a task. What it was told, and its earlier requests without an answer, are the
 // history of that task.
 func (n *nextRace) next(i int, agent member) {
 	var history []porcupine.Operation
@@ -123,11 +123,11 @@ func (n *nextRace) won(id string, history []porcupine.Operation) {
 	n.mu.Unlock()
 
 	n.taskRace.mu.Lock()
-	n.wins = append(n.wins, history[len(history)-1].Return) // it was asked for long ago
+	n.wins = append(n.wins, history[len(history)-1].Return) // it was requested long ago
 	n.taskRace.mu.Unlock()
 }
 
-// judge asks who has each task, and reports every task whose history cannot be.
+// judge queries the holder of each task, and reports every task with an impossible history.
 func (n *nextRace) judge(owner member) {
 	for i, id := range n.tasks {
 		c := &contest{taskRace: n.taskRace, id: id, history: n.histories[id]}

@@ -27,10 +27,10 @@ const (
 	raceStall  = 30 * time.Second // the longest that one kill may delay everything
 )
 
-// TestNightTaskRace makes 20 agents claim each of many tasks at once through HTTP, while workers and APIs are killed; two of
-// each run, so that one is always available. Each task has exactly one winner, all others get its name, and there is an
-// order of the calls that explains every answer. STAGECOACH_RACE_TASKS sets the number of tasks; without it there are
-// as many as fit into the time.
+// TestNightTaskRace makes 20 agents claim each of many tasks concurrently through HTTP, while workers and APIs are
+// killed; two of each run, so that one is always available. Each task has exactly one winner, all others get its name,
+// and there is an order of the calls that explains every answer. STAGECOACH_RACE_TASKS sets the number of tasks;
+// without it there are as many as fit into the time.
 func TestNightTaskRace(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -239,7 +239,7 @@ type contest struct {
 	history []porcupine.Operation
 }
 
-// fight creates a task, lets all agents claim it at once while its creator queries it, and checks the answers.
+// fight creates a task, has all agents claim it concurrently while its creator queries it, and checks the answers.
 func (r *taskRace) fight(owner member, space string, n int64) {
 	key := fmt.Sprintf("task-%d", n)
 	made := r.insist(0, func(base string) (answer, error) {
@@ -266,7 +266,7 @@ func (r *taskRace) fight(owner member, space string, n int64) {
 	r.taken.Add(1)
 }
 
-// claim lets an agent claim the task until the outcome is known. Half of the agents repeat the request with the same
+// claim has an agent claim the task until the outcome is known. Half of the agents repeat the request with the same
 // key, half make a new one. They begin at either API.
 func (c *contest) claim(i int, agent member) answer {
 	key := ""

@@ -22,7 +22,7 @@ type collector struct {
 	whole  bytes.Buffer        // everything that was received, unparsed
 }
 
-// collectTraces makes the services that are started from now on send their traces.
+// collectTraces makes services started from now on send their traces.
 func (s *rig) collectTraces() *collector {
 	s.Helper()
 	c := &collector{traces: map[string][]string{}}

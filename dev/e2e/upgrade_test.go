@@ -14,8 +14,8 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// lastRelease is the commit that is upgraded from. The schema of 1.0.0 begins anew, so there is none before it: the test
-// rests until 1.0.0 is made.
+// lastRelease is the commit to upgrade from. The schema of 1.0.0 starts over, so there is none before it: the test is
+// skipped until 1.0.0 is released.
 const lastRelease = ""
 
 // buildLastRelease builds worker and api of that release, and returns their folder.
@@ -54,7 +54,7 @@ func TestUpgrade(t *testing.T) {
 	must(t, buildPrograms())
 	r := newRolling(t, testdb.Bare(t), programsBefore)
 
-	// The last release alone: its schema, its rows, its workflows. This program's store can read neither.
+	// Only the last release: its schema, its rows, its workflows. This program's store cannot read them.
 	before := r.member("Old Ann")
 	space := before.workspace(map[string]any{"status_deadlines": map[string]any{"NEW": 0.2}})
 	ids := before.batch(space,

@@ -30,14 +30,12 @@ type step struct {
 var lifeOfOrder = []step{
 	{name: "the deposit is recorded", on: "INSERT ON transactions"},
 	{name: "the start of the workflow is noted", on: "UPDATE ON transactions", when: "NEW.workflow_started_at IS DISTINCT FROM OLD.workflow_started_at"},
-	{name: "the order is locked", on: "UPDATE ON transactions", when: "NEW.status = 'processing' AND OLD.status = 'pending'"},
 	{name: "search", shop: "searchStarsRecipient"},
 	{name: "search, answered", shop: "searchStarsRecipient", applied: true},
 	{name: "price", shop: "updateStarsPrices"},
 	{name: "price, answered", shop: "updateStarsPrices", applied: true},
-	{name: "the quote is kept", on: "UPDATE ON transactions", when: "NEW.quote_nano > 0 AND OLD.quote_nano = 0"},
-	{name: "the turn is claimed", on: "UPDATE ON ton_wallets", when: "NEW.turn_token > OLD.turn_token"},
 	{name: "the request gets its number", on: "UPDATE ON ton_wallets", when: "NEW.requests > OLD.requests"},
+	{name: "the attempt begins", on: "UPDATE ON transactions", when: "NEW.status = 'processing' AND OLD.status = 'pending'"},
 	{name: "request", shop: "initBuyStarsRequest"},
 	{name: "request, answered", shop: "initBuyStarsRequest", applied: true},
 	{name: "link", shop: "getBuyStarsLink"},
@@ -62,7 +60,6 @@ var lifeOfOrder = []step{
 // lifeOfRefund are those of an order that fails and is refunded.
 var lifeOfRefund = []step{
 	{name: "failed, and owed", on: "UPDATE ON transactions", when: "NEW.status = 'failed' AND OLD.status = 'processing'"},
-	{name: "the turn is claimed", on: "UPDATE ON ton_wallets", when: "NEW.turn_token > OLD.turn_token"},
 	{name: "the signed payment is kept", on: "INSERT ON payments"},
 	{name: "the payment is marked as sent", on: "UPDATE ON payments", when: "NEW.sent_at IS NOT NULL AND OLD.sent_at IS NULL"},
 	{name: "broadcast", chain: "/api/v3/message"},
@@ -72,12 +69,12 @@ var lifeOfRefund = []step{
 	{name: "the money was kept", on: "UPDATE ON payments", when: "NEW.kept_at IS NOT NULL AND OLD.kept_at IS NULL"},
 }
 
-// ordersAtOnce is how many orders lose their worker at the same time. Three rounds are then enough: nearly all of the
-// time passes until the server notices the loss of the worker.
+// ordersAtOnce is how many orders lose their worker at the same time. Three rounds are then enough: most of the time
+// passes until the server notices the loss of the worker.
 const ordersAtOnce = 13
 
 // TestNightOrdersLoseTheirWorker kills the worker with -9 at each step of a purchase and of a refund; another one takes
-// over. Each order is bought once, or refunded once, and all books agree.
+// over. Each order is bought once, or refunded once, and the record, the chain and Fragment agree.
 func TestNightOrdersLoseTheirWorker(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -145,7 +142,7 @@ func (l *paymentRig) boughtOnce(hash string) {
 	l.sent(1)
 }
 
-// givenBackOnce waits until an order has failed and its sender has the money again, by one payment.
+// givenBackOnce waits until an order has failed and its sender has been refunded, by one payment.
 func (l *paymentRig) givenBackOnce(hash string) {
 	l.Helper()
 	got := l.becomes(hash, lifecycle.TransactionFailed)
@@ -165,7 +162,7 @@ func (l *paymentRig) givenBackOnce(hash string) {
 	l.sent(1)
 }
 
-// sent checks how many payments the chain has carried out since its last call.
+// sent checks how many payments the chain has executed since its last call.
 func (l *paymentRig) sent(want int) {
 	l.Helper()
 	now := l.outgoing()
@@ -199,7 +196,7 @@ func (l *paymentRig) hold(s step) (release func()) {
 		`CREATE OR REPLACE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END'`,
 	)
 	l.exec(`CREATE TRIGGER wait_here BEFORE ` + s.on + ` FOR EACH ROW ` + when + ` EXECUTE FUNCTION wait_here()`)
-	// the open transaction of the dead worker is rolled back, as PostgreSQL does when it notices the closed connection
+	// the dead worker's open transaction is rolled back, as PostgreSQL does when it notices the closed connection
 	return func() {
 		l.exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE ` + waiting)
 		l.exec(`SELECT pg_advisory_unlock(1)`)

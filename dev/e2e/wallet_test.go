@@ -18,22 +18,22 @@ import (
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
 
-// paymentRig is a rig that sells Stars: with a wallet on a chain of its own, and a Fragment.
+// paymentRig is a rig that sells Stars: with a wallet on its own chain, and a Fragment.
 type paymentRig struct {
 	*rig
 	chain    *tonsim.TonCenter
 	fragment *tonsim.Fragment
-	orders   *service.Transactions
+	orders   *transactions.Service
 	view     *toncenter.Client
 	wallet   *ton.Wallet
 	database *pgx.Conn // for statements that the product does not have
-	before   *int      // payments that the chain had carried out at the last call of sent
+	before   *int      // payments that the chain had executed at the last call of sent
 }
 
 // newPaymentRig starts a rig without a worker, in a namespace of its own.
@@ -49,7 +49,7 @@ func newPaymentRig(t testing.TB, temporal *servers.Temporal, namespace string) *
 	l.startShop(tonsim.TonCenterOptions{Balance: -1})
 	l.chain, l.fragment, l.wallet = l.ground.Chain, l.ground.Fragment, l.shopWallet()
 	l.view = toncenter.New(toncenter.Options{URL: l.ground.StandIns.TonCenter, RequestsPerSecond: 1000})
-	l.orders = &service.Transactions{
+	l.orders = &transactions.Service{
 		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := l.view.Wallet(ctx, l.wallet.Address())
@@ -64,7 +64,7 @@ func newPaymentRig(t testing.TB, temporal *servers.Temporal, namespace string) *
 	return l
 }
 
-// makeNamespace makes a namespace and waits until the server knows it.
+// makeNamespace creates a namespace and waits until the server knows it.
 func makeNamespace(t testing.TB, temporal *servers.Temporal, name string) {
 	t.Helper()
 	namespaces, err := client.NewNamespaceClient(client.Options{
@@ -90,7 +90,7 @@ func (l *paymentRig) in(t testing.TB) *paymentRig {
 	return &part
 }
 
-// deposit pays one TON into the wallet, from a sender of its own.
+// deposit pays one TON into the wallet, from its own sender.
 func (l *paymentRig) deposit(comment string) string {
 	l.Helper()
 	hash, err := l.chain.Deposit(tonsim.Deposit{From: rand.Text(), AmountNano: 1e9, Comment: comment})
@@ -116,11 +116,11 @@ func (l *paymentRig) find(hash string) transaction.Transaction {
 	return found
 }
 
-// outgoing counts the payments that the chain has carried out for the wallet.
+// outgoing counts the payments that the chain has executed for the wallet.
 func (l *paymentRig) outgoing() (n int) {
 	l.Helper()
 	for page := (toncenter.Page{Account: l.wallet.Address(), Limit: 1000}); ; {
-		history, err := l.view.Transactions(l.Context(), page)
+		history, _, err := l.view.Transactions(l.Context(), page)
 		must(l, err)
 		if len(history) == 0 {
 			return n
@@ -168,15 +168,15 @@ func (l *paymentRig) sold() map[string]tonsim.Purchase {
 // balances compares the ledger with the chain and with Fragment.
 func (l *paymentRig) balances() {
 	l.Helper()
-	list := []service.FragmentPurchase{}
+	list := []transactions.FragmentPurchase{}
 	for hash, p := range l.sold() {
 		list = append(
 			list,
-			service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: hash, At: p.At},
+			transactions.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: hash, At: p.At},
 		)
 	}
 
-	var report service.LedgerReport
+	var report transactions.LedgerReport
 	l.eventually("the record is up to date", func() bool {
 		var err error
 		report, err = l.orders.Reconcile(l.Context(), list)

@@ -24,9 +24,9 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// TestWebhookReceiverKilled kills and starts the receiver of a webhook at random, and workers and APIs too, while events
-// happen all the time, some of which commit late: the receiver gets each event of its owner at least once, the first
-// times in the order of the stream, and none of others.
+// TestWebhookReceiverKilled kills and starts a webhook's receiver at random, and workers and APIs too, during
+// continuous events, some of which commit late: the receiver gets each of its owner's events at least once, the first
+// deliveries in the order of the stream, and no events of others.
 func TestWebhookReceiverKilled(t *testing.T) {
 	t.Parallel()
 	killReceiver(t, 20*time.Second)
@@ -154,7 +154,7 @@ func (s *rig) killProcesses(over <-chan struct{}) {
 	}
 }
 
-// webhookReceiver is a receiver that can be killed: requests under way are cut, and what it has answered is known.
+// webhookReceiver is a receiver that can be killed: requests in progress are cut, and it is known which were answered.
 type webhookReceiver struct {
 	t     *testing.T
 	addr  string
@@ -162,7 +162,7 @@ type webhookReceiver struct {
 
 	mu       sync.Mutex
 	server   *http.Server
-	order    []string // the first times
+	order    []string // first deliveries
 	bodies   [][]byte
 	seen     map[string]bool
 	requests int
@@ -188,7 +188,7 @@ func (r *webhookReceiver) start() {
 
 	var listener net.Listener
 	var err error
-	for range 100 { // the port may be another connection's for a moment
+	for range 100 { // another connection may have the port for a moment
 		if listener, err = net.Listen("tcp", r.addr); err == nil {
 			break
 		}
@@ -226,7 +226,7 @@ func (r *webhookReceiver) disturb(over <-chan struct{}) {
 	}
 }
 
-// ServeHTTP takes a message. At times it takes it and is killed before the answer, or refuses it.
+// ServeHTTP accepts a message. At times it accepts it and is killed before the response, or refuses it.
 func (r *webhookReceiver) ServeHTTP(w http.ResponseWriter, rq *http.Request) {
 	body, err := io.ReadAll(rq.Body)
 	if err != nil {

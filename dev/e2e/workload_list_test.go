@@ -10,22 +10,26 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
+	"stagecoach/internal/service/deliveries"
+	"stagecoach/internal/service/downloads"
+	"stagecoach/internal/service/tasks"
+	"stagecoach/internal/service/transactions"
 )
 
 // workloads are the harnesses of TestWorkloads, one for each workload.
 var workloads = []*workload{deliveryHarness, taskHarness, downloadHarness, transactionHarness}
 
-// TestEveryWorkloadHasAHarness checks that the suite asks every workload.
+// TestEveryWorkloadHasAHarness checks that the suite covers every workload.
 func TestEveryWorkloadHasAHarness(t *testing.T) {
 	t.Parallel()
 	var harnesses, operated []string
 	for _, w := range workloads {
 		harnesses = append(harnesses, w.name)
 	}
-	services := service.Services{
-		Deliveries: &service.Deliveries{}, Tasks: &service.Tasks{}, Downloads: &service.Downloads{},
-		Transactions: &service.Transactions{},
+	services := all.Services{
+		Deliveries: &deliveries.Service{}, Tasks: &tasks.Service{}, Downloads: &downloads.Service{},
+		Transactions: &transactions.Service{},
 	}
 	for _, w := range services.Workloads() {
 		operated = append(operated, w.Name())
@@ -35,7 +39,7 @@ func TestEveryWorkloadHasAHarness(t *testing.T) {
 	}
 }
 
-// because is the comment of a person's end, where it takes one.
+// because is the comment of a person's end, if it takes one.
 const because = "because"
 
 // A delivery rests while its file streams slowly.
@@ -49,6 +53,7 @@ var deliveryHarness = &workload{
 	unkeyed:  answerKind{http.StatusUnprocessableEntity, fault.Validation},
 	hidden:   answerKind{http.StatusNotFound, fault.DeliveryNotFound},
 	ownerIs:  ofPersonOrAdmin,
+	update:   string(lifecycle.DeliveryActionCancel),
 
 	// known content would be delivered without a stream
 	subject: func(w *workloadRig) string {
@@ -62,12 +67,12 @@ var deliveryHarness = &workload{
 		return r.call("POST", r.at()+"/cancel", token, nil, keyed(key)...)
 	},
 	finish: func(r *row) { r.becomes(r.done) },
-	// a person asks for one delivery at most
+	// a person requests at most one delivery
 	effects: func(r *row) int { return len(r.documents(r.by.chat)) },
 	effect:  1,
 }
 
-// A task rests while somebody works on it. Its creator ends it by a status.
+// A task rests while somebody works on it. Its creator ends it with a status.
 var taskHarness = &workload{
 	name: lifecycle.WorkloadTask, path: "/v1/tasks", stateField: "status", idField: "id",
 	notFound: fault.TaskNotFound,
@@ -78,7 +83,6 @@ var taskHarness = &workload{
 	unkeyed:  answerKind{status: http.StatusCreated},
 	hidden:   answerKind{http.StatusNotFound, fault.TaskNotFound},
 	ownerIs:  ofPerson,
-	updates:  true,
 
 	subject: func(*workloadRig) string { return "Planted task " + nonce() },
 	ask: func(w *workloadRig, by person, title, key string) answer {
@@ -91,6 +95,15 @@ var taskHarness = &workload{
 	askEnd: func(r *row, token, key string) answer {
 		body := map[string]any{"to": lifecycle.TaskCancelled, "comment": because}
 		return r.call("POST", r.at()+"/status", token, body, keyed(key)...)
+	},
+	requests: func(r *row) {
+		r.by.does("status", r.id, "NEW", "Idempotency-Key", "back-"+r.id).want(r, http.StatusOK)
+		r.by.does("claim", r.id, "", "Idempotency-Key", "again-"+r.id).want(r, http.StatusOK)
+		space := "/v1/workspaces/" + r.by.space
+		r.call("PATCH", space, r.by.token, map[string]any{"review_required": true}).want(r, http.StatusOK)
+		r.by.does("status", r.id, "DONE", "Idempotency-Key", "soon-"+r.id).
+			refused(r, http.StatusConflict, string(fault.ReviewRequired))
+		r.call("PATCH", space, r.by.token, map[string]any{"review_required": false}).want(r, http.StatusOK)
 	},
 	finish: func(r *row) {
 		r.insist(func() answer { return r.by.does("status", r.id, "DONE", "Idempotency-Key", "finish-"+r.id) })
@@ -110,6 +123,7 @@ var downloadHarness = &workload{
 	unkeyed:  answerKind{status: http.StatusOK}, // the active one of the same book
 	hidden:   answerKind{http.StatusNotFound, fault.DownloadNotFound},
 	ownerIs:  ofPersonOrAdmin,
+	update:   string(lifecycle.DownloadActionCancel),
 
 	subject: func(w *workloadRig) string {
 		return w.unseeded("planted-book-"+nonce()+".epub").URL + "?apikey=planted-key"
@@ -136,20 +150,19 @@ var downloadHarness = &workload{
 		return n
 	},
 	effect: 1,
-	leaves: 1, // the next download for the book goes on with it
+	leaves: 1, // the next download for the book continues with it
 }
 
-// A transaction is made by a deposit. It rests while payments are paused, or while its deposit is in review: only then
-// a person may end it. Transactions are the administrators'.
+// A transaction is created by a deposit. It rests in the queue while payments are paused, and in processing while its
+// deposit is in review: only then may a person end it. Transactions belong to the administrators.
 var transactionHarness = &workload{
 	name: lifecycle.WorkloadTransaction, path: "/v1/transactions", stateField: "status", idField: "hash",
 	notFound: fault.TransactionNotFound,
-	rests:    string(lifecycle.TransactionProcessing), done: string(lifecycle.TransactionProcessed),
+	rests:    string(lifecycle.TransactionProcessing), line: string(lifecycle.TransactionPending), done: string(lifecycle.TransactionProcessed),
 	ended: string(lifecycle.TransactionFailed), lost: string(lifecycle.TransactionFailed),
 	why: because, whyCLI: "Cancelled by operator",
 	hidden:  answerKind{http.StatusForbidden, fault.InsufficientAccess},
 	ownerIs: ofAdmins,
-	updates: true,
 
 	subject: func(*workloadRig) string { return "planted_" + nonce() },
 	make:    func(w *workloadRig, buyer string) string { return w.deposit(buyer, 1e9) },
@@ -178,7 +191,7 @@ func keyed(key string) []string {
 	return []string{"Idempotency-Key", key}
 }
 
-// insist repeats a request while a server is away.
+// insist repeats a request while a server is unavailable.
 func (w *workloadRig) insist(request func() answer) (got answer) {
 	w.Helper()
 	w.eventually("a request is answered", func() bool {
@@ -191,7 +204,7 @@ func (w *workloadRig) insist(request func() answer) (got answer) {
 	return got
 }
 
-// away reports whether nobody has answered, or that a server is away.
+// away reports that nobody has answered, or that a server is unavailable.
 func (w *workloadRig) away(got answer) bool {
 	w.Helper()
 	if got.status != http.StatusServiceUnavailable {
@@ -211,7 +224,7 @@ func torrentOf(r *row) string {
 	return name
 }
 
-// bookOf makes the book of a link, once.
+// bookOf creates the book of a link, once.
 func (w *workloadRig) bookOf(by person, link string) (id string) {
 	w.Helper()
 	body := map[string]any{"title": "Planted Title"}

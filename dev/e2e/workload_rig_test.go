@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,54 +24,58 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// workload is what the suite needs of one workload. A row rests in a live state until it is finished or somebody ends
-// it.
+// workload is what the suite needs to know about one workload. A row rests in a live state until it is finished or
+// somebody ends it.
 type workload struct {
 	name       string
 	path       string // of its rows in the API
 	stateField string
 	idField    string
 	notFound   fault.Code
-	// ask requests a row of a person's with a key; an empty key: without one. nil: rows are made without a request.
+	// ask requests a row for a person with a key; an empty key: without one. nil: rows are created without a request.
 	ask func(w *workloadRig, by person, subject, key string) answer
-	// subject prepares what a row is asked for.
+	// subject prepares what a row is requested for.
 	subject func(w *workloadRig) string
-	// make makes a row without a request, where ask is nil.
+	// make creates a row without a request, if ask is nil.
 	make func(w *workloadRig, subject string) (id string)
-	// rest does what brings a new row to the state in which it rests; nil: nothing.
-	rest   func(r *row)
-	rests  string
-	finish func(r *row) // lets a resting row end well
-	done   string
-	// effects counts what a row has outside: new documents, torrents, purchases. It is 0 for a row that somebody has
+	// rest brings a new row to the state in which it rests; nil: nothing to do.
+	rest  func(r *row)
+	rests string
+	line  string // the state of a queued row, which cannot be ended there; empty: there is no queue
+	// requests makes some requests that others undo, and one that is refused and would be granted at the end; the row
+	// rests again. nil: a resting row accepts none.
+	requests func(r *row)
+	finish   func(r *row) // lets a resting row end well
+	done     string
+	// effects counts a row's external effects: new documents, torrents, purchases. It is 0 for a row that somebody has
 	// ended, and effect for one that is done.
 	effects func(r *row) int
 	effect  int
 	leaves  int // effects of a row whose workflow was terminated
 
-	// askEnd is the request by which a person ends a row.
+	// askEnd is the request with which a person ends a row.
 	askEnd func(r *row, token, key string) answer
 	// endable returns a row that a person may end; nil: each may be ended.
 	endable func(w *workloadRig, by person) *row
 	ended   string // the state of a row that somebody has ended
 	why     string // … and its comment
-	whyCLI  string // … when an operator has cancelled its workflow
+	whyCLI  string // … if an operator has canceled its workflow
 	lost    string // the state of a row whose workflow was terminated
-	// updates: a person's end is an update, which a paused workflow refuses. Otherwise it is a signal, which is kept.
-	updates  bool
+	update  string // with which an operator ends a row; empty: there is none
+
 	repeated answerKind // of a repeated request for a row
 	unkeyed  answerKind // of a request without a key after one with a key
 	hidden   answerKind // for strangers
 	ownerIs  ownerKind
 }
 
-// answerKind is how an API answers.
+// answerKind is how an API responds.
 type answerKind struct {
 	status int
 	code   fault.Code
 }
 
-// ownerKind says whose the rows are.
+// ownerKind says who owns the rows.
 type ownerKind string
 
 const (
@@ -112,10 +117,10 @@ func newWorkloadRig(
 	return w
 }
 
-// reviews is how many transactions in review the questions take.
-const reviews = 6
+// reviews is how many transactions in review the suite needs.
+const reviews = 8
 
-// review makes the transactions whose deposit is in review: a pause would keep them from it.
+// review creates the transactions whose deposit is in review: a pause would prevent that.
 func (w *workloadRig) review() {
 	w.Helper()
 	for range reviews {
@@ -138,7 +143,7 @@ func (w *workloadRig) deposit(buyer string, nano int64) (hash string) {
 	return hash
 }
 
-// part gives the rig to a part of its test.
+// part passes the rig to a part of its test.
 func (w *workloadRig) part(t testing.TB) *workloadRig {
 	part, restore := *w, *w.restoreRig
 	restore.library = w.library.in(t)
@@ -146,7 +151,7 @@ func (w *workloadRig) part(t testing.TB) *workloadRig {
 	return &part
 }
 
-// each runs a part of a test for each workload, all at once.
+// each runs a part of a test for each workload, all concurrently.
 func (w *workloadRig) each(t *testing.T, what string, part func(*workloadRig, *workload)) {
 	var running sync.WaitGroup
 	for _, one := range workloads {
@@ -159,7 +164,7 @@ func (w *workloadRig) each(t *testing.T, what string, part func(*workloadRig, *w
 
 func (w *workloadRig) pausePayments() {
 	w.Helper()
-	w.insist(func() answer { // the worker makes the wallet known
+	w.insist(func() answer { // the worker announces the wallet
 		return w.call("POST", "/v1/payments/pause", adminToken, map[string]any{"reason": "orders rest"})
 	})
 }
@@ -235,16 +240,16 @@ func (r *row) settle() {
 	if r.workload.rest != nil {
 		r.workload.rest(r)
 	}
-	r.becomes(r.rests)
+	r.becomes(cmp.Or(r.line, r.rests))
 }
 
-// appears waits until the API knows a row that was made without a request.
+// appears waits until the API knows a row that was created without a request.
 func (r *row) appears() {
 	r.Helper()
 	r.eventually("the row is there", func() bool { return r.get(r.token()).status == http.StatusOK })
 }
 
-// token is the token of who may see a row.
+// token is the token of a user who may see a row.
 func (r *row) token() string {
 	if r.ownerIs == ofAdmins {
 		return adminToken
@@ -270,13 +275,19 @@ func (r *row) workflowID() string {
 	return r.shown()["workflow_id"].(string)
 }
 
-// end asks for the end of a row. A key is of this row alone.
-func (r *row) end(token, key string) answer {
+// end requests the end of a row. A key belongs to this row alone: an end that takes longer than the API waits is
+// requested again.
+func (r *row) end(token, key string) (got answer) {
 	r.Helper()
-	return r.askEnd(r, token, longest(key+"-"+r.id))
+	for over := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		got = r.askEnd(r, token, longest(key+"-"+r.id))
+		if got.status != http.StatusServiceUnavailable || time.Now().After(over) {
+			return got
+		}
+	}
 }
 
-// longest makes a key as long as the API takes one: longer than any id of Temporal.
+// longest makes a key of the API's maximum length: longer than any id in Temporal.
 func longest(key string) string { return key + strings.Repeat("~", 255-len(key)) }
 
 // becomes waits until a row is in a state.
@@ -310,8 +321,8 @@ func (r *row) events() (all []lifecycle.Event) {
 	return all
 }
 
-// wantEvents checks that the events of an ended row are numbered without a gap, that each begins where the one before
-// has led, and that one alone has led to its end.
+// wantEvents checks that the events of an ended row are numbered without a gap, that each begins where the previous one
+// led, and that exactly one led to its end.
 func (r *row) wantEvents(state string) {
 	r.Helper()
 	events := r.events()
@@ -333,7 +344,7 @@ func (r *row) wantEvents(state string) {
 // mostEvents bounds the history of a row that rests and ends, however long it rests.
 const mostEvents = 80
 
-// wantEnded waits until an end of a row is in the record, with its reason, and checks that nothing else has happened.
+// wantEnded waits until a row's end is in the record, with its reason, and checks that nothing else has happened.
 func (r *row) wantEnded(why string) {
 	r.Helper()
 	r.becomes(r.ended)
@@ -357,7 +368,7 @@ func (r *row) wantReason(why string) {
 	}
 }
 
-// wantEffects checks what a row has outside.
+// wantEffects checks a row's external effects.
 func (r *row) wantEffects(want int) {
 	r.Helper()
 	if got := r.effects(r); got != want {
@@ -365,7 +376,7 @@ func (r *row) wantEffects(want int) {
 	}
 }
 
-// status is how a row's newest workflow stands.
+// status is the status of a row's newest workflow.
 func (r *row) status() enumspb.WorkflowExecutionStatus {
 	r.Helper()
 	info, _ := r.describe()
@@ -389,7 +400,7 @@ func (r *row) pause() {
 	must(r, err)
 }
 
-// unpause lets a paused workflow go on.
+// unpause resumes a paused workflow.
 func (r *row) unpause() {
 	r.Helper()
 	_, err := r.client.WorkflowService().UnpauseWorkflowExecution(r.Context(), &workflowservice.UnpauseWorkflowExecutionRequest{
@@ -420,7 +431,7 @@ func (r *row) finding(kind, done string) {
 	})
 }
 
-// wantUntold looks for what people have named in the histories of all workflows.
+// wantUntold searches the histories of all workflows for names that people have given.
 func (w *workloadRig) wantUntold() {
 	w.Helper()
 	list, err := w.client.ListWorkflow(w.Context(), &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000})
@@ -444,7 +455,7 @@ func (a answer) is(t testing.TB, kind answerKind) map[string]any {
 	return a.body
 }
 
-// eventStream keeps what a stream of events has sent. It comes back when it ends.
+// eventStream records what a stream of events has sent. It reconnects when the stream ends.
 type eventStream struct {
 	token string
 	mu    sync.Mutex
@@ -470,7 +481,7 @@ func (s *rig) follow(token, after string) *eventStream {
 	return stream
 }
 
-// follow reads the stream until it ends. It goes on after the last event that an earlier stream had.
+// follow reads the stream until it ends. It continues after the last event of an earlier stream.
 func (s *eventStream) follow(ctx context.Context, api string) {
 	request, err := http.NewRequestWithContext(ctx, "GET", api+"/v1/events", nil)
 	if err != nil {
@@ -482,7 +493,7 @@ func (s *eventStream) follow(ctx context.Context, api string) {
 	}
 
 	response, err := http.DefaultClient.Do(request)
-	if err != nil { // the API is away
+	if err != nil { // the API is unavailable
 		return
 	}
 	defer response.Body.Close()
@@ -499,7 +510,7 @@ func (s *eventStream) place() string {
 	return s.last
 }
 
-// read takes one line of the stream. An event's id comes before its data, and counts once the data is there.
+// read processes one line of the stream. An event's id comes before its data, and counts once the data is there.
 func (s *eventStream) read(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,16 +30,19 @@ func TestWorkloads(t *testing.T) {
 		"ended by its owner":   askEndedByOwner,
 		"ended by others":      askEndedByOthers,
 		"cancelled by the CLI": askCancelledByCLI,
+		"updated by the CLI":   askUpdatedByCLI,
 		"terminated":           askTerminated,
 		"reset":                askReset,
+		"decided":              askDecided,
 		"paused":               askPaused,
 		"listed":               askListed,
 		"not there, not yours": askHidden,
 		"followed":             askFollowed,
+		"waits":                askWaits,
 	}
 
 	var running errgroup.Group
-	running.SetLimit(3) // more at once keep Temporal too busy to answer an operator
+	running.SetLimit(3) // more concurrent ones keep Temporal too busy to answer an operator
 	for name, question := range questions {
 		running.Go(func() error {
 			w.each(t, name, question)
@@ -80,18 +83,20 @@ func askRepeated(w *workloadRig, of *workload) {
 		w.Errorf("after the end of %s its key gives %v", r.id, again[of.idField])
 	}
 	switch got := of.ask(w, ann, of.subject(w), key); of.name {
-	case lifecycle.WorkloadDelivery: // its key is of user, file and nonce
+	case lifecycle.WorkloadDelivery: // its key consists of user, file and nonce
 		got.want(w, http.StatusCreated)
 	default:
 		got.refused(w, http.StatusUnprocessableEntity, string(fault.Validation))
 	}
 }
 
-// askRace sends a request of one key many times at once, and then many requests to end the row.
+// askRace sends a request with one key many times concurrently, and then many requests to end the row.
 func askRace(w *workloadRig, of *workload) {
 	by := w.person()
 	r := w.raced(of, by)
-	r.settle()
+	if of.ask != nil {
+		r.settle()
+	}
 	if got := of.effects(r); got > 1 {
 		w.Errorf("one row has %d effects outside", got)
 	}
@@ -110,7 +115,7 @@ func askRace(w *workloadRig, of *workload) {
 	r.wantEnded(of.why)
 }
 
-// raced makes a row by requests of one key at once; where no request makes it, it makes one.
+// raced creates a row with concurrent requests of one key; if no request creates rows, it creates one.
 func (w *workloadRig) raced(of *workload, by person) *row {
 	w.Helper()
 	if of.ask == nil {
@@ -150,11 +155,8 @@ func askEndedByOwner(w *workloadRig, of *workload) {
 		w.Errorf("of the state %s there are %v", of.ended, got)
 	}
 
-	again := r.end(r.token(), "end")
-	if of.updates { // an answer is kept
-		if got := again.want(w, http.StatusOK); got[of.stateField] != first[of.stateField] {
-			w.Errorf("the repeated request answers %v, not %v", got, first)
-		}
+	if again := r.end(r.token(), "end").want(w, http.StatusOK); again[of.stateField] != first[of.stateField] { // kept
+		w.Errorf("the repeated request answers %v, not %v", again, first)
 	}
 	r.end(r.token(), "another").refused(w, http.StatusConflict, string(fault.InvalidTransition))
 	r.wantEvents(of.ended)
@@ -186,7 +188,7 @@ func askCancelledByCLI(w *workloadRig, of *workload) {
 	for _, command := range []string{"query --type state", "describe", "metadata"} {
 		words := strings.Fields("workflow " + command + " --workflow-id " + r.workflowID())
 		r.eventually(command+" shows its state", func() bool {
-			return strings.Contains(w.temporalCLI(words...), of.rests)
+			return strings.Contains(w.temporalCLI(words...), r.shown()[r.stateField].(string))
 		})
 	}
 
@@ -195,6 +197,25 @@ func askCancelledByCLI(w *workloadRig, of *workload) {
 	r.eventually("operators find it by its end", func() bool {
 		return slices.Contains(w.listed(`ExecutionStatus!="Running" AND Stage="`+of.ended+`"`), r.workflowID())
 	})
+}
+
+// askUpdatedByCLI ends a row as a person, and as an operator, with the temporal CLI. A reset does not do it again.
+func askUpdatedByCLI(w *workloadRig, of *workload) {
+	if of.update == "" {
+		w.Skip("its update takes what the API has kept")
+	}
+	for _, input := range [][]string{{"--input", `{"actor": %s}`}, nil} {
+		r := w.endableRow(of, w.person())
+		words := []string{"workflow", "update", "execute", "--workflow-id", r.workflowID(), "--name", of.update}
+		for _, word := range input {
+			words = append(words, strings.ReplaceAll(word, "%s", r.by.id))
+		}
+		if got := w.temporalCLI(words...); !strings.Contains(got, of.ended) {
+			w.Errorf("answered %s", got)
+		}
+		r.wantEnded(of.why)
+		r.resetAfterTheEnd()
+	}
 }
 
 // askTerminated terminates a row's workflow: the row ends, and the incident is listed.
@@ -227,6 +248,75 @@ func askReset(w *workloadRig, of *workload) {
 	r.wantEffects(0)
 }
 
+// askDecided resets a row's workflow to each kind of event, while it rests and after its end, when the answers to its
+// requests are long gone: none of them is decided anew.
+func askDecided(w *workloadRig, of *workload) {
+	r := w.endableRow(of, w.person())
+	if of.requests != nil {
+		of.requests(r)
+	}
+	r.resetToEach("rests", enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
+
+	r.end(r.token(), "end").want(w, http.StatusOK)
+	r.becomes(of.ended)
+	over := func() bool { return r.status() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING }
+	r.eventually("its workflow ends", over)
+	r.resetToEach("has ended", r.status())
+	r.wantEffects(0)
+}
+
+// resetToEach resets the current run of a row's workflow before the first event of each kind that it has. Each time the
+// new run ends up in a status, and what people have decided stays: of an ended row everything does.
+func (r *row) resetToEach(when string, status enumspb.WorkflowExecutionStatus) {
+	r.Helper()
+	r.sql(`DELETE FROM answers WHERE user_id = $1 OR key LIKE '%-' || $2 || '~%'`, r.by.id, r.id)
+	row, events := r.shown(), r.decisions()
+	run, err := r.describe()
+	must(r, err)
+	runID := run.GetExecution().GetRunId()
+
+	reset, last := map[enumspb.EventType]bool{}, int64(0)
+	history := r.client.GetWorkflowHistory(r.Context(), r.workflowID(), runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for history.HasNext() {
+		event, err := history.Next()
+		must(r, err)
+		kind := event.GetEventType()
+		if kind == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			last = event.GetEventId()
+			continue
+		}
+		if last == 0 || reset[kind] {
+			continue
+		}
+
+		reset[kind] = true
+		r.temporalCLI("workflow", "reset", "--workflow-id", r.workflowID(), "--run-id", runID, "--event-id", fmt.Sprint(last), "--reason", "test")
+		r.eventually("the run after a reset before "+kind.String()+" is as the one before", func() bool {
+			return r.status() == status && (status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING || r.shows(row[r.stateField].(string)))
+		})
+		ended := status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+		if now := r.shown(); ended && !reflect.DeepEqual(now, row) || !reflect.DeepEqual(r.decisions(), events) { // one that goes on moves
+			r.Fatalf("it %s; after a reset before %s it is %v with %v, and was %v with %v", when, kind, now, r.decisions(), row, events)
+		}
+	}
+}
+
+// decisions are the events of a row that people have caused.
+func (r *row) decisions() (by []lifecycle.Event) {
+	r.Helper()
+	for _, event := range r.events() {
+		if event.ActorID != nil {
+			by = append(by, event)
+		}
+	}
+	return by
+}
+
+// shows reports whether a row's workflow answers its query with a state.
+func (r *row) shows(state string) bool {
+	return strings.Contains(r.temporalCLI("workflow", "query", "--type", "state", "--workflow-id", r.workflowID()), `"`+state+`"`)
+}
+
 // resetAfterTheEnd resets the workflow of an ended row, which stays as it is.
 func (r *row) resetAfterTheEnd() {
 	r.Helper()
@@ -240,30 +330,24 @@ func (r *row) resetAfterTheEnd() {
 	}
 }
 
-// askPaused asks for the end of a row whose workflow is paused: an update is refused, a signal waits.
+// askPaused requests the end of a row whose workflow is paused: that is refused until it is resumed.
 func askPaused(w *workloadRig, of *workload) {
 	r := w.endableRow(of, w.person())
 	r.pause()
 	got := r.end(r.token(), "paused")
-	if of.updates {
-		got.refused(w, http.StatusConflict, string(fault.WorkflowPaused))
-	} else if body := got.want(w, http.StatusOK); body[of.stateField] != of.rests || body["cancel_requested"] != true {
-		w.Errorf("the end of a paused one answers %v", body)
-	}
+	got.refused(w, http.StatusConflict, string(fault.WorkflowPaused))
 	r.becomes(of.rests)
 
 	r.unpause()
-	if of.updates {
-		r.eventually("the update is taken", func() bool {
-			got = r.end(r.token(), "paused")
-			return got.status != http.StatusConflict
-		})
-		got.want(w, http.StatusOK)
-	}
+	r.eventually("the update is taken", func() bool {
+		got = r.end(r.token(), "paused")
+		return got.status != http.StatusConflict
+	})
+	got.want(w, http.StatusOK)
 	r.wantEnded(of.why)
 }
 
-// askListed pages through rows: the newest first, none twice, none of a stranger's.
+// askListed pages through rows: newest first, none twice, no stranger's.
 func askListed(w *workloadRig, of *workload) {
 	by, stranger := w.person(), w.person()
 	var made []string
@@ -301,7 +385,7 @@ func askListed(w *workloadRig, of *workload) {
 	}
 }
 
-// walk reads a list, or what of it a query selects, to its end, two rows a page.
+// walk reads a list, or the part of it that a query selects, to its end, two rows per page.
 func (w *workloadRig) walk(of *workload, query, token string) (ids []string) {
 	w.Helper()
 	for cursor := ""; ; {
@@ -320,13 +404,13 @@ func (w *workloadRig) walk(of *workload, query, token string) (ids []string) {
 	}
 }
 
-// noIDs are texts that are the id of nothing.
+// noIDs are texts that are not valid ids.
 var noIDs = []string{
 	"999999999999", "abc", "0", "-1", "01", "+1", "1.0", "99999999999999999999", "%00", "%ff", "a%2Fb", digest("absent"),
 }
 
-// askHidden reads and changes what is not there, and what is somebody else's: both look the same. Tries at what is
-// somebody else's are audited.
+// askHidden reads and changes what does not exist, and what belongs to somebody else: both look the same. Attempts at
+// what belongs to others are audited.
 func askHidden(w *workloadRig, of *workload) {
 	r, stranger := w.endableRow(of, w.person()), w.person()
 	for _, id := range noIDs {
@@ -340,14 +424,14 @@ func askHidden(w *workloadRig, of *workload) {
 
 	r.get(adminToken).want(w, http.StatusOK)
 	r.becomes(of.rests)
-	if of.ownerIs != ofAdmins { // there each try of a stranger is audited, whatever the id
+	if of.ownerIs != ofAdmins { // there each attempt of a stranger is audited, whatever the id
 		if got := w.audited(stranger.id, "refused"); !slices.Equal(got, []string{r.auditSubject(), r.auditSubject(), r.auditSubject()}) {
 			w.Errorf("audited: %v", got)
 		}
 	}
 }
 
-// triedBy reads a row and its events and asks for its end, which is refused.
+// triedBy reads a row and its events and requests its end, which is refused.
 func (r *row) triedBy(token string, kind answerKind) {
 	r.Helper()
 	r.get(token).is(r, kind)
@@ -375,7 +459,7 @@ func (w *workloadRig) audited(actor, outcome string) (subjects []string) {
 	}
 }
 
-// askFollowed follows the events as the owner of a row: there is nothing of others.
+// askFollowed follows the events as the owner of a row: there is nothing about others.
 func askFollowed(w *workloadRig, of *workload) {
 	if of.ownerIs == ofAdmins {
 		w.Skip("it has no owner")
@@ -395,7 +479,7 @@ func askFollowed(w *workloadRig, of *workload) {
 	}
 }
 
-// askStreamed compares the stream of events with what each row says has happened to it.
+// askStreamed compares the event stream with each row's own history.
 func askStreamed(w *workloadRig, of *workload) {
 	ids := w.walk(of, "", adminToken)
 	if len(ids) < 8 {

@@ -9,7 +9,8 @@ import (
 	"stagecoach/dev/stack"
 )
 
-// TestProgramsAreBuiltAlike compares how the image, `make build` and a release build the programs with how tests and benches do.
+// TestProgramsAreBuiltAlike compares how the image, `make build` and a release build the programs with how tests and
+// benches do.
 func TestProgramsAreBuiltAlike(t *testing.T) {
 	t.Parallel()
 	for file, builds := range map[string]int{"Dockerfile": 2, "Makefile": 1} {

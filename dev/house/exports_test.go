@@ -27,9 +27,9 @@ var forOthers = map[string]string{
 	"stagecoach/internal/store/account.Store().UserByUsername": "tests look at what SaveUsername has left of a name",
 }
 
-// TestNothingIsExportedForTests shows that what a package of the product exports is used by code that is no test. It
-// leaves out the methods that an interface asks for and the fields that have a tag, which are not used by their names,
-// what templates of pages name, and constants, which stand for a value of a set with all the others.
+// TestNothingIsExportedForTests checks that code other than tests uses everything that a package of the product
+// exports. It leaves out methods required by an interface and tagged fields, which are not used by name, names in the
+// pages' templates, and constants, which are values of a set.
 func TestNothingIsExportedForTests(t *testing.T) {
 	t.Parallel()
 	m := loadModule(t)
@@ -60,7 +60,7 @@ func TestNothingIsExportedForTests(t *testing.T) {
 	}
 }
 
-// namesInTemplates gives the fields and methods that the templates of the pages name.
+// namesInTemplates returns the fields and methods that the pages' templates name.
 func namesInTemplates(t *testing.T) map[string]bool {
 	t.Helper()
 	templates, err := filepath.Glob("../../api/web/*/templates/*.html")
@@ -94,7 +94,7 @@ type listed struct {
 	GoFiles                 []string
 }
 
-// loadModule lists the packages of the module, and makes what imports any package from the compiler's export data.
+// loadModule lists the packages of the module, and resolves imports from the compiler's export data.
 func loadModule(t *testing.T) *module {
 	t.Helper()
 	command := exec.CommandContext(
@@ -127,7 +127,7 @@ func loadModule(t *testing.T) *module {
 	return m
 }
 
-// collect notes what a package exports, which names of the module it uses, and the methods of the interfaces that it
+// collect records what a package exports, which names of the module it uses, and the methods of the interfaces that it
 // declares or may know.
 func (m *module) collect(
 	t *testing.T, p listed, exported map[string]token.Position, used, interfaces map[string]bool,
@@ -164,8 +164,8 @@ func (m *module) collect(
 	noteUses(info, used)
 }
 
-// declared notes the exported names of a package: functions, types, variables, constants, methods, and fields without
-// a tag.
+// declared records the exported names of a package: functions, types, variables, constants, methods, and untagged
+// fields.
 func (m *module) declared(pkg *types.Package, exported map[string]token.Position) {
 	note := func(name string, o types.Object) {
 		if _, isConstant := o.(*types.Const); o.Exported() && !isConstant {
@@ -203,14 +203,14 @@ func memberOf(owner, member types.Object) string {
 	return name + "." + member.Name()
 }
 
-// noteInterfaces notes the methods of a package's interfaces.
+// noteInterfaces records the methods of a package's interfaces.
 func noteInterfaces(known *types.Package, interfaces map[string]bool) {
 	for _, name := range known.Scope().Names() {
 		noteInterface(known.Scope().Lookup(name).Type(), interfaces)
 	}
 }
 
-// noteInterface notes the methods of an interface.
+// noteInterface records the methods of an interface.
 func noteInterface(t types.Type, interfaces map[string]bool) {
 	if t == nil {
 		return
@@ -222,7 +222,7 @@ func noteInterface(t types.Type, interfaces map[string]bool) {
 	}
 }
 
-// noteUses notes the names of the module that a package's code uses.
+// noteUses records the names of the module that a package's code uses.
 func noteUses(info *types.Info, used map[string]bool) {
 	fields := map[types.Object]types.Object{} // of structs, with the type that declares them
 	note := func(t types.Type) {
@@ -243,7 +243,7 @@ func noteUses(info *types.Info, used map[string]bool) {
 	for _, tv := range info.Types {
 		note(tv.Type)
 	}
-	for range 4 { // fields of fields, which a selector may pass
+	for range 4 { // fields of fields, through which a selector may go
 		for field := range maps.Clone(fields) {
 			note(field.Type())
 		}

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// mostFiles is how many Go files besides tests a folder may have: with more it is two subjects.
+// mostFiles is how many Go files a folder may have, without tests: with more it is two subjects.
 const mostFiles = 22
 
-// TestFoldersAreSubjects shows that no folder has grown beyond a subject.
-func TestFoldersAreSubjects(t *testing.T) {
+// TestFoldersStaySmall checks that no folder has grown beyond a subject.
+func TestFoldersStaySmall(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}
 	root := filepath.Join("..", "..")

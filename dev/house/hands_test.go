@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// narrow are the rooms whose structs name the few methods that they call of the record and of services, in interfaces.
+// narrow are the rooms whose structs declare interfaces with the few methods of the record and services that they call.
 var narrow = []string{"activities", "internal/catalog", "internal/feed", "internal/operations"}
 
 // wide are packages of these rooms that still take the whole record.
 var wide = []string{"internal/operations/cleanup", "internal/operations/status"}
 
-// TestHandsAreNarrow shows that no struct of these rooms has a field of the whole record or of a whole service.
-func TestHandsAreNarrow(t *testing.T) {
+// TestDependenciesAreNarrow checks that no struct of these rooms has a field with the whole record or a whole service.
+func TestDependenciesAreNarrow(t *testing.T) {
 	t.Parallel()
 	root, structs := filepath.Join("..", ".."), 0
 	for _, room := range narrow {
@@ -67,7 +67,7 @@ func wideHands(s *ast.StructType) (found []string) {
 		}
 		if named, ok := pointer.X.(*ast.SelectorExpr); ok {
 			from, _ := named.X.(*ast.Ident)
-			if from != nil && (from.Name == "service" || from.Name == "store" && named.Sel.Name == "Store") {
+			if from != nil && (named.Sel.Name == "Service" || from.Name == "store" && named.Sel.Name == "Store") {
 				found = append(found, "*"+from.Name+"."+named.Sel.Name)
 			}
 		}

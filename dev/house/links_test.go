@@ -8,25 +8,24 @@ import (
 	"testing"
 )
 
-// world matches what belongs to development and tests: the stand-ins and servers of ours, databases and Temporal
-// servers that run inside a process, and the emulator of TON contracts. The wallet needs tvm/cell and what that stands
-// on.
-var world = regexp.MustCompile(`^(` + strings.Join([]string{
+// simulators matches what belongs to development and tests: our simulators and servers, databases and Temporal servers that
+// run inside a process, and the emulator of TON contracts. The wallet needs tvm/cell and its dependencies.
+var simulators = regexp.MustCompile(`^(` + strings.Join([]string{
 	`stagecoach/dev(/.*)?`,
 	`modernc\.org/.*`, `.*sqlite.*`, `.*embedded-postgres.*`, `go\.etcd\.io/bbolt.*`, `github\.com/dgraph-io/.*`,
 	`go\.temporal\.io/server/.*`, `go\.temporal\.io/sdk/testsuite`, `github\.com/temporalio/cli/.*`,
 	`github\.com/xssnick/tonutils-go/tvm`, `github\.com/xssnick/tonutils-go/tvm/op/.*`,
 }, "|") + `)$`)
 
-// TestProductLinksNoWorld shows that no program of the product contains the world that it is developed in.
-func TestProductLinksNoWorld(t *testing.T) {
+// TestProductLinksNoSimulators checks that no program of the product contains development and test code.
+func TestProductLinksNoSimulators(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"./worker", "./api", "./starter"} {
-		wantNoLink(t, program, world)
+		wantNoLink(t, program, simulators)
 	}
 }
 
-// TestProgramsAreApart shows that no program links what is another's work.
+// TestProgramsAreApart checks that no program links code of another program.
 func TestProgramsAreApart(t *testing.T) {
 	t.Parallel()
 	for program, forbidden := range map[string]string{
@@ -38,25 +37,25 @@ func TestProgramsAreApart(t *testing.T) {
 	}
 }
 
-// TestWorldIsRecognised shows that the pattern finds what the development program links, so that its silence means
+// TestWorldIsRecognised checks that the pattern matches what the development program links, so that no match means
 // something.
 func TestWorldIsRecognised(t *testing.T) {
 	t.Parallel()
 	packages := linked(t, "./dev")
 	for _, want := range []string{"stagecoach/dev/stack", "github.com/xssnick/tonutils-go/tvm"} {
-		if !slices.Contains(packages, want) || !world.MatchString(want) {
-			t.Errorf("./dev links no %s, or that does not count as the world", want)
+		if !slices.Contains(packages, want) || !simulators.MatchString(want) {
+			t.Errorf("./dev links no %s, or that does not count as a simulator", want)
 		}
 	}
 
 	for _, want := range []string{"github.com/xssnick/tonutils-go/tvm/cell", "stagecoach/internal/store"} {
-		if world.MatchString(want) {
-			t.Errorf("%s counts as the world", want)
+		if simulators.MatchString(want) {
+			t.Errorf("%s counts as a simulator", want)
 		}
 	}
 }
 
-// wantNoLink fails the test for each package that the program links and that matches.
+// wantNoLink fails the test for each matching package that the program links.
 func wantNoLink(t *testing.T, program string, forbidden *regexp.Regexp) {
 	t.Helper()
 	for _, name := range linked(t, program) {
@@ -66,7 +65,7 @@ func wantNoLink(t *testing.T, program string, forbidden *regexp.Regexp) {
 	}
 }
 
-// linked lists the packages that a program is made of.
+// linked lists the packages that a program links.
 func linked(t *testing.T, program string) []string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "list", "-deps", program)

@@ -15,10 +15,10 @@ import (
 // mostLists is how many files of the product may name several workloads. It only goes down, to eight.
 const mostLists = 8
 
-// ownFile matches the files of one workload: its name is that of the file or of a folder above it.
+// ownFile matches the files of one workload: the file, or a folder above it, has its name.
 var ownFile = regexp.MustCompile(`(^|[/_])(deliver(y|ies)|tasks?|downloads?|transactions?)([/_.]|$)`)
 
-// names finds each workload in an identifier, as a word of it, and in a text that is nothing but its name.
+// names match each workload in an identifier, as one of its words, and in a text that is just its name.
 var names = map[string]*regexp.Regexp{
 	"delivery":    nameOf("deliver(?:y|ies)"),
 	"task":        nameOf("tasks?"),
@@ -31,11 +31,11 @@ func nameOf(word string) *regexp.Regexp {
 	return regexp.MustCompile(`^"?` + word + `("?$|[A-Z0-9])|` + upper + `($|[A-Z0-9])`)
 }
 
-// otherTasks are words of Temporal.
+// otherTasks are Temporal's terms.
 var otherTasks = regexp.MustCompile(`TaskQueue|WorkflowTask|ActivityTask`)
 
-// TestFewFilesListWorkloads counts the files that the next workload has to be added to. A file that names one workload
-// is its own, wherever it stands. A file that names several is a list.
+// TestFewFilesListWorkloads counts the files to which the next workload has to be added. A file that names one workload
+// belongs to it, wherever it is. A file that names several is a list.
 func TestFewFilesListWorkloads(t *testing.T) {
 	t.Parallel()
 	var lists []string
@@ -49,7 +49,7 @@ func TestFewFilesListWorkloads(t *testing.T) {
 		place = filepath.ToSlash(place)
 		switch {
 		case entry.IsDir() && (place == "dev" || place == "bin" || place != "." && strings.HasPrefix(place, ".")):
-			return filepath.SkipDir // what the product is developed in has its own demonstrations and benches
+			return filepath.SkipDir // development code has its own demonstrations and benches
 		case entry.IsDir(), !strings.HasSuffix(place, ".go"), strings.HasSuffix(place, "_test.go"), ownFile.MatchString(place):
 			return nil
 		}

@@ -10,11 +10,11 @@ import (
 // required finds a module and its version in a go.mod.
 var required = regexp.MustCompile(`(?m)^(?:\t|require )(\S+) (v\S+)`)
 
-// twice is compiled twice: a newer one is ours than the one that the program temporal can be built with.
+// twice is compiled twice: we use a newer version than the one with which the program temporal can be built.
 const twice = "go.temporal.io/sdk"
 
-// TestSharedModules compares the versions of the modules that the program and the Temporal server for development share:
-// only with the same versions they are compiled once.
+// TestSharedModules compares the versions of the modules that the program and the Temporal development server share:
+// they are only compiled once if the versions are equal.
 func TestSharedModules(t *testing.T) {
 	t.Parallel()
 	ours, servers := modules(t, "go.mod"), modules(t, "dev/temporal/go.mod")

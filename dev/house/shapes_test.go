@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// ownJSON are the structs with JSON tags that a client of the API has for its own output, and those of the Model Context
-// Protocol: of its messages, and of the answers of tools.
+// ownJSON are structs with JSON tags that an API client has for its own output, and those of the Model Context
+// Protocol: of its messages, and of the tools' results.
 var ownJSON = []string{
 	"dependency", "dependencies", "retried", "message", "params", "greeting", "envelope", "foundTasks", "foundTask",
 	"foundWords", "heardEvents",
 }
 
-// TestShapesAreDeclaredOnce shows that the server answers with types of api/shape alone, and that the clients of the
-// API declare no JSON of their own to read them.
+// TestShapesAreDeclaredOnce checks that the server only responds with types of api/shape, and that clients of the API
+// declare no JSON of their own to decode them.
 func TestShapesAreDeclaredOnce(t *testing.T) {
 	t.Parallel()
 	answers := 0
@@ -51,7 +51,7 @@ func TestShapesAreDeclaredOnce(t *testing.T) {
 	}
 }
 
-// answerOf gives the type of the body that an operation answers with; nil: the declaration is no operation, or its answer
+// answerOf returns the type of an operation's response body; nil: the declaration is not an operation, or its response
 // has no JSON body. An operation is a method of handlers that takes a context and a pointer to its input.
 func answerOf(declaration ast.Decl) ast.Expr {
 	method, ok := declaration.(*ast.FuncDecl)
@@ -72,7 +72,7 @@ func answerOf(declaration ast.Decl) ast.Expr {
 	if made, pointer := body.(*ast.StarExpr); pointer {
 		of, ok := made.X.(*ast.IndexExpr)
 		if !ok || !isName(of.X, "server", "Made") {
-			return nil // an answer that is no JSON
+			return nil // a response that is not JSON
 		}
 		body = of.Index
 	}
@@ -105,7 +105,8 @@ func structsWithJSON(file *ast.File) (names []string) {
 	return names
 }
 
-// root names the package of a type, such as shape for shape.Page[shape.Task]; a type without one is of this package.
+// root names the package of a type, such as shape for shape.Page[shape.Task]; a type without one belongs to this
+// package.
 func root(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.IndexExpr:
@@ -122,13 +123,13 @@ func root(e ast.Expr) string {
 	}
 }
 
-// isName says whether an expression is the name of something in a package.
+// isName reports whether an expression is the name of something in a package.
 func isName(e ast.Expr, pkg, name string) bool {
 	selector, ok := e.(*ast.SelectorExpr)
 	return ok && selector.Sel.Name == name && root(selector.X) == pkg
 }
 
-// eachFile parses the Go files below a folder, tests aside.
+// eachFile parses the Go files below a folder, without tests.
 func eachFile(t *testing.T, folder string, see func(name string, file *ast.File)) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join("..", "..", folder), func(name string, entry fs.DirEntry, err error) error {

@@ -15,13 +15,13 @@ import (
 // rigs are the rooms that work on a whole Stagecoach: they get it from dev/stack.
 var rigs = []string{"dev/bench", "dev/cli", "dev/demo", "dev/e2e"}
 
-// starts matches the calls that start a server or a stand-in.
+// starts matches calls that start a server or a simulator.
 var starts = regexp.MustCompile(
 	`^(servers\.Start(Postgres|Temporal|QBittorrent)|sim\.Start|(telegram|yandex)sim\.New|tonsim\.New\w+|torrentsim\.(NewQBittorrent|StartWebSeed))$`,
 )
 
-// TestOneWayToStartTheServices shows that dev/stack alone builds and runs worker and API, besides their own mains, and
-// that the demonstration, the benches and the end-to-end tests start servers and stand-ins through it.
+// TestOneWayToStartTheServices checks that only dev/stack builds and runs worker and API, besides their own mains, and
+// that the demonstration, the benches and the end-to-end tests start servers and simulators through it.
 func TestOneWayToStartTheServices(t *testing.T) {
 	t.Parallel()
 	root, services, servers := filepath.Join("..", ".."), 0, 0
@@ -70,8 +70,7 @@ func TestOneWayToStartTheServices(t *testing.T) {
 	}
 }
 
-// startsServices lists what a file has of the means to start worker or API: their packages, or the names to build them
-// by.
+// startsServices lists what a file uses to start worker or API: their packages, or the names with which they are built.
 func startsServices(file *ast.File) (found []string) {
 	ast.Inspect(file, func(node ast.Node) bool {
 		if text, ok := node.(*ast.BasicLit); ok && text.Kind == token.STRING {
@@ -85,7 +84,7 @@ func startsServices(file *ast.File) (found []string) {
 	return found
 }
 
-// startsServers lists the functions that a file names to start servers and stand-ins by.
+// startsServers lists the functions in a file that start servers and simulators.
 func startsServers(file *ast.File) (found []string) {
 	ast.Inspect(file, func(node ast.Node) bool {
 		if selector, ok := node.(*ast.SelectorExpr); ok {

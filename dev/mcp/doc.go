@@ -1,3 +1,3 @@
-// Package mcp proves the tools of agents with a client and a suite that others have written. They run on Node.js, which
-// `make test-deps` fetches with what node/package-lock.json names.
+// Package mcp tests the agents' tools with a third-party client and test suite. They run on Node.js, which `make
+// test-deps` fetches together with the packages in node/package-lock.json.
 package mcp

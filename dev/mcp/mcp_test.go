@@ -56,8 +56,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// node gives the Node.js that `make test-deps` fetches, and the folder with its modules. Without them the test is
-// skipped; .ci/run sees to it that they are there.
+// node returns the Node.js that `make test-deps` fetches, and the folder with its modules. Without them the test is
+// skipped; .ci/run makes sure that they exist.
 func node(t *testing.T) (program, folder string) {
 	t.Helper()
 	want, err := os.ReadFile("node/package-lock.json")
@@ -97,8 +97,8 @@ func copied(t *testing.T, folder, name string) string {
 	return path
 }
 
-// TestAnotherClientWorksOffAGraph lets the client of the TypeScript SDK find out what there is, make a graph and work
-// it off.
+// TestAnotherClientWorksOffAGraph has the TypeScript SDK's client explore the service, create a graph and work through
+// it.
 func TestAnotherClientWorksOffAGraph(t *testing.T) {
 	program, folder := node(t)
 	script := copied(t, folder, "life.mjs")
@@ -134,7 +134,8 @@ func TestAnotherClientWorksOffAGraph(t *testing.T) {
 }
 
 // TestConformance runs the protocol's own suite. What it expects of its fixtures, and of parts of the protocol that are
-// not served, is listed in node/expected-failures.yaml with the reasons; another failure, and one that is over, fails.
+// not served, is listed in node/expected-failures.yaml with the reasons; both a new failure and one that no longer
+// occurs fail the test.
 func TestConformance(t *testing.T) {
 	program, folder := node(t)
 	target, err := url.Parse(running.Info.API)
@@ -142,7 +143,7 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The suite sends no token: this adds the administrator's, who has no rate.
+	// The suite sends no token: this adds the administrator's, who has no rate limit.
 	withToken := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
 		r.Out.Host = r.In.Host

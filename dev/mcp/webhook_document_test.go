@@ -14,8 +14,8 @@ import (
 	"stagecoach/starter/command"
 )
 
-// TestDocumentedWebhookCommands runs the commands of docs/webhooks.md in their order, with a webhook and a receiver of
-// this test in the place of the examples.
+// TestDocumentedWebhookCommands runs the commands of docs/webhooks.md in order, with a webhook and a receiver of this
+// test instead of the examples.
 func TestDocumentedWebhookCommands(t *testing.T) {
 	text, err := os.ReadFile("../../docs/webhooks.md")
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 	"stagecoach/api/shape"
 )
 
-// received is a request to a webhook, with the secret that it is verified by.
+// received is a request to a webhook, with the secret that verifies it.
 type received struct {
 	Secret  string            `json:"secret"`
 	Headers map[string]string `json:"headers"`
 	Body    string            `json:"body"`
 }
 
-// TestStandardWebhooksVerifies lets the package standardwebhooks verify what webhooks send: by the secret, by both
-// secrets after a rotation, and not by another one or when something was changed.
+// TestStandardWebhooksVerifies has the package standardwebhooks verify what webhooks send: with the secret, with both
+// secrets after a rotation, and not with another one or after a modification.
 func TestStandardWebhooksVerifies(t *testing.T) {
 	program, folder := node(t)
 	script := copied(t, folder, "webhook.mjs")
@@ -97,7 +97,7 @@ func TestStandardWebhooksVerifies(t *testing.T) {
 	}
 }
 
-// next gives the next request with an event of a type.
+// next returns the next request with an event of a type.
 func next(t *testing.T, sent <-chan received, kind string) received {
 	t.Helper()
 	for patience := time.After(time.Minute); ; {

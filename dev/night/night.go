@@ -1,5 +1,5 @@
-// Package night marks tests that take long: make test skips them. A prefix of their names says which part of make night
-// runs them.
+// Package night marks long tests: make test skips them. A prefix of their names says which part of make night runs
+// them.
 package night
 
 import (
@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// Wanted is the environment variable that enables the tests that take long.
+// Wanted is the environment variable that enables long tests.
 const Wanted = "STAGECOACH_NIGHT"
 
-// Enabled says whether the tests that take long run.
+// Enabled reports whether long tests run.
 func Enabled() bool { return os.Getenv(Wanted) != "" }
 
 // parts are the prefixes that the Makefile names.
 var parts = regexp.MustCompile(`^Test(Night|Cluster|Versions|Containers|Debian)`)
 
-// Only skips a test unless the tests that take long are enabled.
+// Only skips a test unless long tests are enabled.
 func Only(t testing.TB) {
 	t.Helper()
 	if !parts.MatchString(t.Name()) {

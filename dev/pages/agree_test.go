@@ -22,16 +22,16 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// ids are the ids of things, by what they are.
+// ids are the ids of entities, by kind.
 type ids map[string]string
 
-// stir makes a new entity of a workload, as the user whose pages are tested, and changes it when it is told to.
+// stir creates a new entity of a workload, as the user whose pages are tested, and changes it when told to.
 type stir func(t *testing.T) (made ids, change func())
 
 // stirs has one for each workload.
 var stirs = map[string]stir{
 	lifecycle.WorkloadDelivery: func(t *testing.T) (ids, func()) {
-		made := deliver(t, "other.bin") // it goes on by itself
+		made := deliver(t, "other.bin") // it continues by itself
 		return ids{"delivery": made.ID}, func() { deliver(t, "small.txt") }
 	},
 	lifecycle.WorkloadTask: func(t *testing.T) (ids, func()) {
@@ -66,7 +66,7 @@ var stirs = map[string]stir{
 	lifecycle.WorkloadTransaction: func(t *testing.T) (ids, func()) {
 		hash := unlucky(t, "shy_watched")
 		return ids{"transaction": hash}, func() {
-			_, _ = client.Ask[shape.Transaction](context.WithoutCancel(t.Context()), root(), client.Call{ // it may be under way
+			_, _ = client.Ask[shape.Transaction](context.WithoutCancel(t.Context()), root(), client.Call{ // it may be live
 				Method: http.MethodPost, Path: "/v1/transactions/" + hash + "/retry",
 			})
 			deposit(t, stack.DemoUsername+" 500") // which is too little
@@ -82,7 +82,7 @@ var stirs = map[string]stir{
 	},
 }
 
-// watchedWebhook makes a webhook, once: a user may have a few only. It is paused but for moments, so that little is sent.
+// watchedWebhook creates a webhook, once: a user may only have a few. It is mostly paused, so that little is sent.
 func watchedWebhook(t *testing.T) (id string) {
 	t.Helper()
 	theWebhook.Do(func() {
@@ -107,7 +107,7 @@ func patch(t *testing.T, path string, body any) {
 	}
 }
 
-// send asks the API for something as the user whose pages are tested.
+// send makes an API request as the user whose pages are tested.
 func send[T any](t *testing.T, path string, body any) T {
 	t.Helper()
 	made, err := client.Ask[T](context.WithoutCancel(t.Context()), api(), client.Call{
@@ -119,7 +119,7 @@ func send[T any](t *testing.T, path string, body any) T {
 	return made
 }
 
-// deposit sends money to the wallet, and gives the transaction's hash.
+// deposit sends money to the wallet, and returns the transaction's hash.
 func deposit(t *testing.T, comment string) (hash string) {
 	t.Helper()
 	body, _ := json.Marshal(map[string]any{"amount_nano": 500_000_000, "comment": comment})
@@ -141,9 +141,8 @@ func deposit(t *testing.T, comment string) (hash string) {
 	return made.Hash
 }
 
-// TestLivePagesAgreeWithAFreshLoad opens each page that says which workloads change it, changes something of each of
-// them, and wants the open page to show what a fresh load shows. It logs how long the first change took, from the
-// request for it.
+// TestLivePagesAgreeWithAFreshLoad opens each live page, changes something in each of its workloads, and expects the
+// open page to show what a fresh load shows. It logs how long the first change took, from the request for it.
 func TestLivePagesAgreeWithAFreshLoad(t *testing.T) {
 	t.Parallel()
 	user := pair{signedIn(t, running.Info.UserToken), signedIn(t, running.Info.UserToken)}
@@ -161,10 +160,10 @@ func TestLivePagesAgreeWithAFreshLoad(t *testing.T) {
 	}
 }
 
-// pair is two tabs of one person: one stays open, the other loads afresh.
+// pair is two tabs of one person: one stays open, the other reloads.
 type pair struct{ open, fresh *browser }
 
-// agrees compares one page, which may have the name of what it shows; false: the person finds none.
+// agrees compares one page, which may be named after what it shows; false: the person finds none.
 func (p pair) agrees(name, route string, workloads []string) (found bool) {
 	p.open.Helper()
 	made, changes := ids{}, []func(){}
@@ -204,7 +203,7 @@ func (p pair) agrees(name, route string, workloads []string) (found bool) {
 			p.open.Errorf("%s: the first change after %d ms (-1: none); the open page shows\n%s\na fresh one\n%s", path, took, open, fresh)
 			return true
 		}
-		if time.Now().After(again) { // what no event tells has changed, such as the load of a process
+		if time.Now().After(again) { // a change without an event, such as the load of a process
 			again = time.Now().Add(10 * time.Second)
 			_, change := stirs[workloads[0]](p.open.T)
 			change()
@@ -212,15 +211,15 @@ func (p pair) agrees(name, route string, workloads []string) (found bool) {
 	}
 }
 
-// watched notes when the page changes first.
+// watched records when the page first changes.
 const watched = `window.began = Date.now();
 	new MutationObserver(() => { window.changed ??= Date.now(); })
 		.observe(document.querySelector("main"), {subtree: true, childList: true, characterData: true, attributes: true});
 	1`
 
-// plain is what a page shows, without blanks between its parts, times, ages, the state of the connection, the keys of
-// forms, and what a form that keeps its choice offers. Attributes are in the order of their names: an element that was
-// changed gets a new one last.
+// plain is what a page shows, without whitespace between its parts, times, ages, the state of the connection, the keys
+// of forms, and the options of a form that keeps its selection. Attributes are sorted by name: a changed element gets a
+// new one last.
 const plain = `(() => {
 	const main = document.querySelector("main").cloneNode(true);
 	for (const one of main.querySelectorAll("time, [data-link], [data-age], input[name=key], [data-keep] option")) one.remove();
@@ -235,7 +234,7 @@ const plain = `(() => {
 
 var wildcard = regexp.MustCompile(`\{[^}]*\}`)
 
-// opened opens a page and gives its path, "" of one that is refused. Browsers report a refusal as an error.
+// opened opens a page and returns its path, "" for one that is refused. Browsers report a refusal as an error.
 func (b *browser) opened(path string) string {
 	b.Helper()
 	b.open(path)

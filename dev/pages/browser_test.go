@@ -19,7 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browser is one tab of Chromium. What it reports as an error, a refusal of the Content-Security-Policy among it, fails
+// browser is one tab of Chromium. Any error that it reports, including violations of the Content-Security-Policy, fails
 // the test.
 type browser struct {
 	*testing.T
@@ -30,7 +30,7 @@ type browser struct {
 	errors []string
 }
 
-// startBrowser is once for all tests: each has tabs and cookies of its own. Without Chromium the tests are skipped.
+// startBrowser runs once for all tests: each has its own tabs and cookies. Without Chromium the tests are skipped.
 var startBrowser = sync.OnceValues(func() (context.Context, error) {
 	if _, err := exec.LookPath("chromium"); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (b *browser) wantNoErrors() {
 	b.errors = nil
 }
 
-// wantStatus wants the browser to have reported an answer with this status, and nothing else.
+// wantStatus expects the browser to have reported a response with this status, and nothing else.
 func (b *browser) wantStatus(status int) {
 	b.Helper()
 	want := fmt.Sprintf("status of %d", status)
@@ -126,7 +126,7 @@ func (b *browser) open(path string) {
 	b.must(chromedp.Do(b.ctx, chromedp.Navigate(b.base+path)))
 }
 
-// looks sets the width of the screen, the colours, and the language of the pages.
+// looks sets the width of the screen, the color scheme, and the language of the pages.
 func (b *browser) looks(look look) {
 	b.Helper()
 	b.must(chromedp.Do(b.ctx, chromedp.EmulateViewport(look.width, 800)))
@@ -137,7 +137,7 @@ func (b *browser) looks(look look) {
 	b.press(fmt.Sprintf("footer button[value=%q]", look.language))
 }
 
-// withoutScripts switches scripts off.
+// withoutScripts disables scripts.
 func (b *browser) withoutScripts() {
 	b.Helper()
 	_, err := chromedp.Call(
@@ -166,7 +166,14 @@ func (b *browser) shows(want string) {
 	}
 }
 
-// hides wants the page not to show a text.
+// refused waits until the page says that something was refused: the code is under the details.
+func (b *browser) refused(code string) {
+	b.Helper()
+	b.eventually(`document.querySelector(".problem details code")?.textContent == "` + code + `"`)
+	b.hides(code)
+}
+
+// hides expects the page not to show a text.
 func (b *browser) hides(text string) {
 	b.Helper()
 	if all := b.text(); strings.Contains(all, text) {
@@ -174,7 +181,7 @@ func (b *browser) hides(text string) {
 	}
 }
 
-// eventually waits until a script in the page gives true.
+// eventually waits until a script in the page returns true.
 func (b *browser) eventually(script string) {
 	b.Helper()
 	for deadline := time.Now().Add(time.Minute); !evaluate[bool](b, script); time.Sleep(50 * time.Millisecond) {
@@ -184,7 +191,7 @@ func (b *browser) eventually(script string) {
 	}
 }
 
-// press presses a button or a link of this selector and waits for the next page.
+// press presses the button or link with this selector and waits for the next page.
 func (b *browser) press(selector string) {
 	b.Helper()
 	_, err := chromedp.RunResponse(b.ctx, chromedp.Click(chromedp.CSS(selector)))
@@ -199,7 +206,7 @@ func evaluate[T any](b *browser, script string, options ...chromedp.EvaluateOpti
 	return value
 }
 
-// axe is the rules of accessibility, which make test-deps fetches; empty: it could not.
+// axe is the source of the accessibility checker, which make test-deps fetches; empty: it could not.
 var axe = sync.OnceValue(func() string {
 	found, _ := filepath.Glob("../../bin/tools/axe-*/axe.min.js")
 	if len(found) == 0 {
@@ -209,7 +216,7 @@ var axe = sync.OnceValue(func() string {
 	return string(script)
 })
 
-// accessible checks the open page against the rules of accessibility.
+// accessible checks the open page against the accessibility rules.
 func (b *browser) accessible(where string) {
 	b.Helper()
 	if axe() == "" {
@@ -226,7 +233,7 @@ func (b *browser) accessible(where string) {
 	}
 }
 
-// click presses what an XPath finds, on a page that stays.
+// click clicks what an XPath finds, on a page that stays.
 func (b *browser) click(path string) {
 	b.Helper()
 	b.must(chromedp.Do(b.ctx, chromedp.Click(path)))

@@ -13,8 +13,8 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 )
 
-// TestKeyboardAlone signs in, sends a file, cancels it, asks for a download and signs out by Tab, Enter and Space alone.
-// Whatever has the focus shows it.
+// TestKeyboardAlone signs in, sends a file, cancels it, requests a download and signs out with only Tab, Enter and
+// Space. The focused element is always visible.
 func TestKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	held(t, "keyboard.bin")
@@ -52,7 +52,7 @@ func TestKeyboardAlone(t *testing.T) {
 	b.shows("Sign in")
 }
 
-// TestSkipLink goes past the menu by the first link of a page.
+// TestSkipLink skips the menu with the first link of a page.
 func TestSkipLink(t *testing.T) {
 	t.Parallel()
 	b := signedIn(t, running.Info.UserToken)
@@ -68,7 +68,7 @@ func TestSkipLink(t *testing.T) {
 	}
 }
 
-// held puts a file into the shared folder that is not given out as long as the test runs.
+// held puts a file into the shared folder that is not served while the test runs.
 func held(t *testing.T, name string) {
 	t.Helper()
 	running.Yandex.AddFault(sim.Fault{Match: name, Kind: "slow", Delay: time.Minute})
@@ -89,8 +89,8 @@ func (b *browser) focused() string {
 	return evaluate[string](b, `document.activeElement.outerHTML.slice(0, 200)`)
 }
 
-// tabTo presses Tab until an element has the focus, and wants each one on the way to show that it has it. The page may
-// still be on its way, without its styles, and not yet have got the window's focus, without which no element shows it.
+// tabTo presses Tab until an element has the focus, and expects each one on the way to show its focus. The page may
+// still be loading, without its styles, or its window may not have the focus yet, without which no element shows it.
 func (b *browser) tabTo(selector string) {
 	b.Helper()
 	for deadline := time.Now().Add(time.Minute); !b.asks("document.activeElement?.matches(`" + selector + "`) ?? false"); {

@@ -15,7 +15,7 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 )
 
-// libraryReader makes a user for one test, so that its lists have nothing of other tests.
+// libraryReader creates a user for one test, so that its lists contain nothing from other tests.
 func libraryReader(t *testing.T, name string) shape.User {
 	t.Helper()
 	admin := &client.Client{Base: running.Info.API, Token: running.Info.AdminToken}
@@ -28,7 +28,7 @@ func libraryReader(t *testing.T, name string) shape.User {
 	return made
 }
 
-// seed makes a torrent, and gives the address of its .torrent file. One without a seed is never downloaded.
+// seed creates a torrent, and returns the URL of its .torrent file. One without a seed is never downloaded.
 func seed(t *testing.T, spec torrentsim.TorrentSpec) (address string) {
 	t.Helper()
 	made, err := running.WebSeed.Add(spec)
@@ -38,7 +38,7 @@ func seed(t *testing.T, spec torrentsim.TorrentSpec) (address string) {
 	return made.URL
 }
 
-// addBook adds a book through its form, and ends on the book's page.
+// addBook adds a book with its form, and ends on the book's page.
 func (b *browser) addBook(title string) {
 	b.Helper()
 	b.open("/books/new")
@@ -48,7 +48,7 @@ func (b *browser) addBook(title string) {
 	b.shows("Download it")
 }
 
-// askFor asks on a book's page for a download, and ends on the download's page.
+// askFor requests a download on a book's page, and ends on the download's page.
 func (b *browser) askFor(address, medium string) {
 	b.Helper()
 	b.fill("#source_url", address)
@@ -56,7 +56,7 @@ func (b *browser) askFor(address, medium string) {
 	b.shows("History")
 }
 
-// becomes loads the page again and again until it shows a text, as a person without scripts does.
+// becomes reloads the page until it shows a text, as a person without scripts does.
 func (b *browser) becomes(want string) {
 	b.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(b.text(), want); b.reload() {
@@ -66,8 +66,8 @@ func (b *browser) becomes(want string) {
 	}
 }
 
-// TestLibraryDownload adds a book and downloads it: the open page shows the progress and the end without being loaded
-// again, and the book's page shows the medium.
+// TestLibraryDownload adds a book and downloads it: the open page shows the progress and the end without a reload, and
+// the book's page shows the medium.
 func TestLibraryDownload(t *testing.T) {
 	t.Parallel()
 	running.WebSeed.SetSpeed(2 << 20)
@@ -79,7 +79,7 @@ func TestLibraryDownload(t *testing.T) {
 	b.askFor(seed(t, torrentsim.TorrentSpec{Name: "wheels.epub", Size: 48 << 20}), "text")
 	evaluate[int](b, `window.loadedOnce = 1`)
 
-	var seen []float64 // by events alone there would be one
+	var seen []float64 // with just events there would be one
 	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(b.text(), "Completed"); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it does not complete:\n%s", b.text())
@@ -101,7 +101,7 @@ func TestLibraryDownload(t *testing.T) {
 	b.shows("A Treatise on Wheels")
 }
 
-// TestLibraryWithoutScripts searches, adds, downloads, cancels and asks again with scripts switched off.
+// TestLibraryWithoutScripts searches, adds, downloads, cancels and retries without scripts.
 func TestLibraryWithoutScripts(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, running.Info.API)
@@ -112,13 +112,13 @@ func TestLibraryWithoutScripts(t *testing.T) {
 	b.shows("No such book")
 	b.press(`.empty a`)
 	b.fill("#author", "A. Cartwright")
-	b.press("main form button") // the words of the search are the title
+	b.press("main form button") // the search words become the title
 	b.shows("none yet")
 	book := evaluate[string](b, `location.pathname`)
 
 	b.fill("#source_url", "wheels")
 	b.press(`form[method="post"] button[value="text"]`)
-	b.shows("VALIDATION_ERROR")
+	b.refused("VALIDATION_ERROR")
 	if typed := evaluate[string](b, `document.querySelector("#source_url").value`); typed != "wheels" {
 		t.Errorf("the refused form has %q", typed)
 	}
@@ -155,7 +155,7 @@ func TestLibraryWithoutScripts(t *testing.T) {
 }
 
 // TestLibraryRefusedForm leaves a page open whose form was refused: what happens meanwhile appears, and the reason and
-// what the person has typed stay.
+// the person's input stay.
 func TestLibraryRefusedForm(t *testing.T) {
 	t.Parallel()
 	reader := libraryReader(t, "Refused reader")
@@ -164,7 +164,7 @@ func TestLibraryRefusedForm(t *testing.T) {
 	book := strings.TrimPrefix(evaluate[string](b, `location.pathname`), "/books/")
 	b.fill("#source_url", "wheels")
 	b.press(`form[method="post"] button[value="audio"]`)
-	b.shows("VALIDATION_ERROR")
+	b.refused("VALIDATION_ERROR")
 	b.wantStatus(http.StatusUnprocessableEntity)
 	b.shows("live")
 
@@ -175,13 +175,14 @@ func TestLibraryRefusedForm(t *testing.T) {
 	})
 	b.must(err)
 	b.shows("text: in the library")
-	b.shows("VALIDATION_ERROR")
+	b.refused("VALIDATION_ERROR")
 	if typed := evaluate[string](b, `document.querySelector("#source_url").value`); typed != "wheels" {
 		t.Errorf("the form has %q", typed)
 	}
 }
 
-// TestLibraryLooks shows downloads of every state, in both schemes and widths, and an empty library's and list's hints.
+// TestLibraryLooks shows downloads of every state, in both color schemes and widths, and the hints of an empty library
+// and list.
 func TestLibraryLooks(t *testing.T) {
 	t.Parallel()
 	reader := libraryReader(t, "Reader of everything")

@@ -12,8 +12,8 @@ import (
 	"stagecoach/api/shape"
 )
 
-// found is what the service notes of itself, in each of its states. The monitor ends incidents whose cause is not
-// there, so these are over.
+// found is what the service records about itself, in each state. The monitor ends incidents without a cause, so these
+// are over.
 const found = `
 	INSERT INTO alerts (kind, opened_at, sent_at, resolved_at, over_sent_at) VALUES ('storage_unreachable', now() - interval '2 days', now(), now(), now());
 	INSERT INTO alerts (kind, opened_at, sent_at) VALUES ('pages_test', now(), now());
@@ -27,7 +27,7 @@ const found = `
 	INSERT INTO outside_systems (name, succeeded_at, failed_at, error, failing_since) VALUES ('nowhere', now() - interval '1 hour', now(), 'TELEGRAM_UNAVAILABLE', now());
 	INSERT INTO events (workload, entity_id, seq, type, to_state, comment) VALUES ('delivery', '999999', 1, 'failed', 'FAILED', 'TELEGRAM_UNAVAILABLE')`
 
-// TestOperations looks at each page of operations, with something in each state.
+// TestOperations views each operations page, with something in each state.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	db, err := pgx.Connect(t.Context(), running.Info.DatabaseURL)
@@ -49,8 +49,7 @@ func TestOperations(t *testing.T) {
 	)
 }
 
-// TestOperationsWithoutScripts adds a user, and does all that an administrator can do about one, with scripts switched
-// off.
+// TestOperationsWithoutScripts adds a user, and does everything that an administrator can do to one, without scripts.
 func TestOperationsWithoutScripts(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, running.Info.API)
@@ -76,12 +75,12 @@ func TestOperationsWithoutScripts(t *testing.T) {
 	b.fill("#name", "Nora again")
 	b.fill("#telegram_id", "900010")
 	b.press(`form[action="/operations/users"] button`)
-	b.shows("USER_EXISTS")
+	b.refused("USER_EXISTS")
 	b.wantStatus(http.StatusConflict)
 
 	b.open("/operations/users")
 	b.click(`//a[text()="New Nora"]`)
-	b.shows("Make a new token")
+	b.shows("Create a new token")
 	b.press(`button[value="BLOCKED"]`)
 	b.shows("blocked")
 	b.press(`button[value="ACTIVE"]`)
@@ -103,8 +102,8 @@ func TestOperationsWithoutScripts(t *testing.T) {
 	}
 }
 
-// TestOperationsAreLive watches the status while deliveries are made. The page follows events, and shows counts that may
-// be 15 s old: it changes with an event after that.
+// TestOperationsAreLive watches the status during deliveries. The page follows events, and shows counts that may be 15
+// s old: it changes with an event after that.
 func TestOperationsAreLive(t *testing.T) {
 	t.Parallel()
 	b := signedIn(t, running.Info.AdminToken)

@@ -42,7 +42,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(state)
 
-	// A source of a download that stands still soon makes room for the next.
+	// A stalled source of a download soon gives way to the next.
 	if err := os.Setenv("STAGECOACH_DOWNLOAD_NEXT_AFTER", "3s"); err != nil {
 		panic(err)
 	}
@@ -77,7 +77,7 @@ func api() *client.Client {
 	return &client.Client{Base: running.Info.API, Token: running.Info.UserToken}
 }
 
-// signedIn opens a tab that is signed in by a token.
+// signedIn opens a tab that is signed in with a token.
 func signedIn(t *testing.T, token string) *browser { return signedInAt(t, running.Info.API, token) }
 
 // signedInAt is signedIn for a browser that reaches the API at another address.
@@ -91,7 +91,7 @@ func signedInAt(t *testing.T, base, token string) *browser {
 	return b
 }
 
-// signOut ends the session: a user has 20 at most, and all tests share one user. What it may break is no error.
+// signOut ends the session: a user has at most 20, and all tests share one user. A failure is ignored.
 func (b *browser) signOut() {
 	b.wantNoErrors()
 	_, _ = chromedp.Run(b.ctx, chromedp.Evaluate[int](`fetch("/sign-out", {method: "POST"}).then(() => 0)`, chromedp.EvalAwaitPromise))
@@ -100,7 +100,7 @@ func (b *browser) signOut() {
 	b.errors = nil
 }
 
-// deliver asks for a delivery by the API and waits for its end.
+// deliver requests a delivery from the API and waits for its end.
 func deliver(t *testing.T, name string) shape.Delivery {
 	t.Helper()
 	files, err := client.Ask[shape.FileList](t.Context(), api(), client.Call{Method: http.MethodGet, Path: "/v1/files"})
@@ -144,22 +144,21 @@ type look struct {
 	width            int64
 }
 
-// looks are one, as most people see the pages; with STAGECOACH_LOOKS=schemes also dark, and on a telephone; with all also
-// a tablet, a wide screen and the other language.
+// looks are two, which cover both languages, color schemes and widths; with STAGECOACH_LOOKS=schemes each color scheme
+// at both widths in English; with all also a tablet, a wide screen and the other language.
 func looks() (all []look) {
-	languages, schemes, widths := []string{words.English}, []string{"light"}, []int64{1280}
+	languages, widths := []string{words.English}, []int64{1280, 390}
 	switch wanted := os.Getenv("STAGECOACH_LOOKS"); wanted {
 	case "":
+		return []look{{words.English, "light", 1280}, {words.Russian, "dark", 390}}
 	case "all":
 		languages, widths = append(languages, words.Russian), append(widths, 768, 1920)
-		fallthrough
 	case "schemes":
-		schemes, widths = append(schemes, "dark"), append(widths, 375)
 	default:
 		panic("STAGECOACH_LOOKS is schemes or all: " + wanted)
 	}
 	for _, language := range languages {
-		for _, scheme := range schemes {
+		for _, scheme := range []string{"light", "dark"} {
 			for _, width := range widths {
 				all = append(all, look{language, scheme, width})
 			}
@@ -168,7 +167,17 @@ func looks() (all []look) {
 	return all
 }
 
-// looksRight opens pages in all looks: no error, no violation of the rules of accessibility, and nothing wider than the
+// squeezed lists what a narrow screen breaks: boxes too small to hit, badges outside their card, and tables that hide
+// columns without indicating it.
+const squeezed = `[
+	...[...document.querySelectorAll("main input:is([type=checkbox], [type=radio])")].filter((e) => e.checkVisibility() && e.offsetWidth < 16),
+	...[...document.querySelectorAll("main .badge")].filter((e) => e.checkVisibility() && e.closest(".card") && !e.closest(".scroll, .board") &&
+		e.getBoundingClientRect().right > e.closest(".card").getBoundingClientRect().right),
+	...[...document.querySelectorAll("main *")].filter((e) => /auto|scroll/.test(getComputedStyle(e).overflowX) && !e.matches("textarea, select, input") &&
+		e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).backgroundImage == "none"),
+].map((e) => e.outerHTML.slice(0, 200))`
+
+// looksRight opens pages in all looks: no error, no violation of the accessibility rules, and nothing wider than the
 // screen.
 func looksRight(t *testing.T, token string, paths ...string) {
 	t.Helper()
@@ -183,14 +192,16 @@ func looksRight(t *testing.T, token string, paths ...string) {
 				if wide := evaluate[int64](b, `document.documentElement.scrollWidth`); wide > look.width {
 					t.Errorf("%s is %d wide on a screen of %d", path, wide, look.width)
 				}
+				for _, broken := range evaluate[[]string](b, squeezed) {
+					t.Errorf("%s at %d: %s", path, look.width, broken)
+				}
 				b.wantNoErrors()
 			}
 		})
 	}
 }
 
-// TestAPageIsLive changes what an open page shows: the change appears without a load, and after a cut of the network
-// too.
+// TestAPageIsLive changes what an open page shows: the change appears without a reload, also after a network outage.
 func TestAPageIsLive(t *testing.T) {
 	t.Parallel()
 	line := wire.New(t, running.Info.API)
@@ -220,7 +231,7 @@ func TestAPageIsLive(t *testing.T) {
 	}
 
 	b.mu.Lock()
-	b.errors = nil // the cut is one
+	b.errors = nil // the outage is one
 	b.mu.Unlock()
 }
 
@@ -236,7 +247,7 @@ func TestALinkSignsIn(t *testing.T) { // before the others: a user has one link
 	b.shows("Choose a file")
 }
 
-// TestWithoutScripts sends a file, looks at its delivery and signs out, with scripts switched off.
+// TestWithoutScripts sends a file, views its delivery and signs out, without scripts.
 func TestWithoutScripts(t *testing.T) { // before the others: it ends all sessions of the user
 	b := newBrowser(t, running.Info.API)
 	b.withoutScripts()

@@ -11,8 +11,8 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 )
 
-// TestPlayedInRussian does by the keyboard, in Russian, what the service is for: a file is sent, a graph of tasks worked
-// off, a book downloaded, Stars bought, and a failed purchase retried by an administrator.
+// TestPlayedInRussian uses the service with the keyboard, in Russian: it sends a file, works through a graph of tasks,
+// downloads a book, buys Stars, and has an administrator retry a failed purchase.
 func TestPlayedInRussian(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, running.Info.API)
@@ -74,19 +74,19 @@ func (b *browser) entersInRussian(token string) {
 	b.Helper()
 	b.open("/")
 	b.follows(`footer button[value="ru"]`)
-	b.eventually(`document.documentElement?.lang === "ru"`) // before anything is typed: the page is loaded again
+	b.eventually(`document.documentElement?.lang === "ru"`) // before anything is typed: the page reloads
 	b.types("#token", token+kb.Enter)
 	b.shows("Главная")
 }
 
-// follows goes to a link or a button by Tab and presses Enter.
+// follows goes to a link or a button with Tab and presses Enter.
 func (b *browser) follows(selector string) {
 	b.Helper()
 	b.tabTo(selector)
 	b.keys(kb.Enter)
 }
 
-// types goes to a field by Tab and writes into it.
+// types goes to a field with Tab and types into it.
 func (b *browser) types(selector, text string) {
 	b.Helper()
 	b.tabTo(selector)

@@ -14,8 +14,8 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// TestSigningInWithAProvider is a new person's way: they choose who they are at the provider, wait, are approved, and
-// sign in. Before that they cancel.
+// TestSigningInWithAProvider follows a new person: they cancel at first, then choose who they are at the provider,
+// wait, are approved, and sign in.
 func TestSigningInWithAProvider(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, running.Info.API)
@@ -36,7 +36,7 @@ func TestSigningInWithAProvider(t *testing.T) {
 	b.shows("An administrator has to approve it")
 	b.wantStatus(http.StatusForbidden)
 	b.press(`footer button[value="ru"]`)
-	b.shows("Войти через a stand-in")
+	b.shows("Войти через a simulator")
 	b.press(`footer button[value="en"]`)
 
 	announced := func() bool {
@@ -55,10 +55,10 @@ func TestSigningInWithAProvider(t *testing.T) {
 	b.shows("this browser")
 	b.press(`button[name="all"]`)
 	b.open("/files")
-	b.shows("Sign in with a stand-in")
+	b.shows("Sign in with a simulator")
 }
 
-// approve lets somebody in who waits.
+// approve admits somebody who waits for approval.
 func approve(t *testing.T, name string) {
 	t.Helper()
 	waiting, err := client.Ask[shape.Page[shape.User]](t.Context(), root(), client.Call{

@@ -8,8 +8,8 @@ import (
 	"stagecoach/dev/sim/torznabsim"
 )
 
-// TestReleasePicked finds releases on a book's page, picks one, and has the book: the indexer's file and its key are
-// fetched by the worker alone.
+// TestReleasePicked finds releases on a book's page, picks one, and has the book: only the worker fetches the indexer's
+// file, with its key.
 func TestReleasePicked(t *testing.T) {
 	t.Parallel()
 	title := "Harness and Bridle"

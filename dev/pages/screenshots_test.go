@@ -25,8 +25,8 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 )
 
-// TestScreenshots writes a picture of each kind of page into the folder that STAGECOACH_SCREENSHOTS names, for
-// `make screenshots`: what a user sees, and what an administrator sees besides.
+// TestScreenshots writes a screenshot of each kind of page to the folder in STAGECOACH_SCREENSHOTS, for `make
+// screenshots`: a user's pages, and an administrator's additional ones.
 func TestScreenshots(t *testing.T) {
 	folder := os.Getenv("STAGECOACH_SCREENSHOTS")
 	if folder == "" {
@@ -62,7 +62,7 @@ func TestScreenshots(t *testing.T) {
 // changing is what differs between pages of one kind: numbers, hashes and keys.
 var changing = regexp.MustCompile(`/[^/]*[0-9][^/]*`)
 
-// picture takes a picture of a page, and of each page that it leads to, one of each kind.
+// picture takes a screenshot of a page, and of each page that it links to, one of each kind.
 func (b *browser) picture(name, first string, seen map[string]bool) map[string]bool {
 	b.Helper()
 	seen[first] = true
@@ -87,7 +87,7 @@ func (b *browser) picture(name, first string, seen map[string]bool) map[string]b
 	return seen
 }
 
-// save writes a picture of the page, with its times in the reader's zone and its stream of events open.
+// save writes a screenshot of the page, with its times in the reader's zone and its event stream open.
 func (b *browser) save(name string) {
 	b.Helper()
 	time.Sleep(500 * time.Millisecond)
@@ -99,9 +99,9 @@ func (b *browser) save(name string) {
 	b.must(os.WriteFile(name, small, 0o644))
 }
 
-// reduced gives a PNG of 256 colours, which takes a third of the bytes: the most frequent ones, which are those of whole
-// areas, and of others that look alike the most frequent one. So a small button keeps its colour, and the edges of
-// letters do not.
+// reduced returns a PNG of 256 colors, which takes a third of the bytes: the most frequent ones, which are those of
+// whole areas, and among similar ones the most frequent. So a small button keeps its color, and the edges of letters do
+// not.
 func reduced(data []byte) ([]byte, error) {
 	full, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
@@ -145,7 +145,7 @@ func reduced(data []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// begin starts what the demonstration does not leave under way: a delivery, a download, and tasks in several states.
+// begin starts what the demonstration does not leave in progress: a delivery, a download, and tasks in several states.
 func begin(t *testing.T) {
 	t.Helper()
 	running.Telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "throttle", BytesPerSecond: 1 << 20})

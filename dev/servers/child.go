@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// child is the process of a server, which can be started again on the same data and ports.
+// child is the process of a server, which can be restarted on the same data and ports.
 type child struct {
 	name     string                                      // of the server, for errors
-	lockFile string                                      // keeps others from the data; empty: there is none
+	lockFile string                                      // keeps others away from the data; empty: there is none
 	launch   func(ctx context.Context) (*process, error) // returns when the server is ready
 	end      func(p *process) error                      // asks it to end
-	crash    func(p *process)                            // ends it at once
+	crash    func(p *process)                            // ends it immediately
 
 	mu      sync.Mutex // guards the fields below
 	process *process   // nil while stopped
 	unlock  func()
 }
 
-// startAnywhere is the first start. choose chooses the ports, the preferred ones at first and any later, and returns that
+// startAnywhere is the first start. choose chooses the ports, the preferred ones first and any later, and returns that
 // of the server. Another process may take it before the server does, which may then end without a message about it.
 func (c *child) startAnywhere(ctx context.Context, choose func(preferred bool) (port int, err error)) error {
 	c.mu.Lock()
@@ -58,14 +58,14 @@ func (c *child) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// Stop shuts the server down and waits until it has ended. On a stopped server it does nothing.
+// Stop shuts the server down and waits until it has ended. On a stopped server it is a no-op.
 func (c *child) Stop() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.release(c.end)
 }
 
-// Kill ends the server at once, as a crash does, and waits until no process is left.
+// Kill ends the server immediately, as a crash does, and waits until no process is left.
 func (c *child) Kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *child) release(how func(*process) error) error {
 	return err
 }
 
-// Restart stops the server, if it runs, and starts it on the same ports and data. What it keeps in memory only is lost.
+// Restart stops the server, if it is running, and starts it on the same ports and data. In-memory state is lost.
 func (c *child) Restart(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +94,7 @@ func (c *child) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Done is closed when the present server has ended, for any reason. While stopped it is closed already.
+// Done is closed when the current server has ended, for any reason. While stopped it is already closed.
 func (c *child) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

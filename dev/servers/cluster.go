@@ -27,26 +27,26 @@ const (
 	frontend = "frontend"
 	webUI    = "web UI"
 
-	// A cluster gives shards to a history service that has just joined, and opens them one after the other.
+	// A cluster assigns shards to a history service that has just joined, and opens them one after the other.
 	clusterStartTime = 3 * time.Minute
 )
 
-// ClusterServices are the four services of Temporal, each a process of its own in a cluster.
+// ClusterServices are the four services of Temporal, each in its own process in a cluster.
 var ClusterServices = []string{frontend, "history", "matching", "worker"}
 
 // ClusterOptions says where and how to run a cluster.
 type ClusterOptions struct {
 	Dir          string       // holds the configuration, with the password of the database
-	DatabaseURL  string       // of any database of a PostgreSQL server whose user may create others
+	DatabaseURL  string       // of any database on a PostgreSQL server whose user may create others
 	Port         int          // preferred gRPC port of the frontend; replaced by a free one when busy; 0 means any
 	UIPort       int          // the same for the Web UI; -1 means no Web UI
-	OnePartition []string     // task queues that have one partition, because users take turns within a partition only
+	OnePartition []string     // task queues that have one partition, because users only take turns within a partition
 	Log          io.Writer    // gets the services' output; must allow concurrent use; may be nil
 	Progress     func(string) // gets messages about long steps, such as a build of the server; may be nil
 }
 
-// Cluster is a Temporal server as it runs in production: four services in processes of their own, which keep all state
-// in PostgreSQL.
+// Cluster is a Temporal server as it runs in production: four services in their own processes, which keep all state in
+// PostgreSQL.
 type Cluster struct {
 	Address string // host:port of the gRPC service
 	WebUI   string // URL; empty without Web UI
@@ -57,12 +57,12 @@ type Cluster struct {
 	mu        sync.Mutex          // guards the field below
 	processes map[string]*process // by service
 
-	ended chan struct{} // closed when a service has ended that nobody has stopped
+	ended chan struct{} // closed when a service has ended that nobody stopped
 	once  sync.Once     // closes it
 }
 
 // StartCluster builds the services if necessary, prepares their databases, starts them and returns when they serve the
-// default namespace. The context limits the start only; the services run until Stop.
+// default namespace. The context only limits the start; the services run until Stop.
 func StartCluster(ctx context.Context, o ClusterOptions) (*Cluster, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
@@ -133,7 +133,7 @@ func (c *Cluster) findPrograms(ctx context.Context) error {
 }
 
 // startServices starts the frontend before the others: two services that write their cluster's new address at the same
-// time fail.
+// time would fail.
 func (c *Cluster) startServices(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, clusterStartTime)
 	defer cancel()
@@ -149,7 +149,7 @@ func (c *Cluster) startServices(ctx context.Context) error {
 	return c.await(ctx)
 }
 
-// prepareDatabases creates the databases, or brings them to the version of the server.
+// prepareDatabases creates the databases, or migrates them to the server's version.
 func (c *Cluster) prepareDatabases(ctx context.Context, database *url.URL) error {
 	password, _ := database.User.Password()
 
@@ -193,7 +193,7 @@ func (c *Cluster) forgetHosts(ctx context.Context, database url.URL) error {
 	return err
 }
 
-// start starts the process of one service, on the ports that the configuration gives it.
+// start starts the process of one service, on its ports in the configuration.
 func (c *Cluster) start(service string) error {
 	return c.startProcess(service, c.server, "cluster", "--allow-no-auth", "start", "--service", service)
 }
@@ -273,7 +273,7 @@ func (c *Cluster) await(ctx context.Context) error {
 	})
 }
 
-// ready creates the namespace, and asks for workflows in it: that needs all services but the worker.
+// ready creates the namespace, and queries workflows in it: that needs all services but the worker.
 func (c *Cluster) ready(ctx context.Context, connection client.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -326,14 +326,14 @@ func (c *Cluster) forget(service string) *process {
 	return p
 }
 
-// Kill ends one service at once, as a crash does.
+// Kill ends one service immediately, as a crash does.
 func (c *Cluster) Kill(service string) {
 	if p := c.forget(service); p != nil {
 		p.kill()
 	}
 }
 
-// Restart starts a service that was killed, on its ports, and returns when the cluster serves its namespace.
+// Restart starts a killed service, on its ports, and returns when the cluster serves its namespace.
 func (c *Cluster) Restart(ctx context.Context, service string) error {
 	c.Kill(service)
 	if err := c.start(service); err != nil {
@@ -343,14 +343,14 @@ func (c *Cluster) Restart(ctx context.Context, service string) error {
 	ctx, cancel := context.WithTimeout(ctx, clusterStartTime)
 	defer cancel()
 
-	// A plain connection comes first: a gRPC client that was refused once waits a second before it tries again.
+	// A plain connection comes first: a gRPC client that was refused once waits a second before it retries.
 	if err := c.awaitFrontend(ctx); err != nil {
 		return err
 	}
 	return c.await(ctx)
 }
 
-// Stop ends all processes, the last started first. On a stopped cluster it does nothing.
+// Stop ends all processes, in reverse order of their start. On a stopped cluster it is a no-op.
 func (c *Cluster) Stop() error {
 	var problems []error
 	for _, service := range slices.Backward(append(slices.Clone(ClusterServices), webUI)) {

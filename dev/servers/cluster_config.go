@@ -11,7 +11,7 @@ import (
 // historyShards is permanent: a cluster with data keeps its first number. docker-compose.yml has the same.
 const historyShards = 512
 
-// clusterConfig is the configuration that the four services share. Each listens on the loopback address only.
+// clusterConfig is the configuration that the four services share. Each only listens on the loopback address.
 var clusterConfig = template.Must(template.New("config").Parse(`log:
   stdout: true
   level: warn
@@ -66,7 +66,7 @@ dynamicConfigClient:
   pollInterval: 10s
 `))
 
-// clusterDynamic is the dynamic configuration of a cluster. That of docker-compose.yml says the same.
+// clusterDynamic is the dynamic configuration of a cluster. It equals that of docker-compose.yml.
 var clusterDynamic = template.Must(template.New("dynamic").Parse(`
 {{- range $limit := .Partitions}}{{$limit}}:
 {{- range $.OnePartition}}
@@ -101,13 +101,13 @@ var clusterStores = []clusterStore{
 	{Name: "visibility", Database: "temporal_visibility", Schema: "postgresql/v12/visibility", Connections: 10},
 }
 
-// clusterPorts are where one service listens.
+// clusterPorts are the ports of one service.
 type clusterPorts struct {
 	Name                   string
 	Port, Membership, HTTP int
 }
 
-// choosePorts gives each service free ports. The frontend has its preferred one when that is free.
+// choosePorts chooses free ports for each service. The frontend gets its preferred one if that is free.
 func choosePorts(preferred int) (all []clusterPorts, err error) {
 	for _, name := range ClusterServices {
 		ports := clusterPorts{Name: name}
@@ -129,7 +129,7 @@ func choosePorts(preferred int) (all []clusterPorts, err error) {
 	return all, nil
 }
 
-// writeConfig writes both files into the folder of the cluster. Only we can read them: they have the password.
+// writeConfig writes both files to the cluster's folder. Only we can read them: they contain the password.
 func (c *Cluster) writeConfig(ports []clusterPorts, database *url.URL) error {
 	password, _ := database.User.Password()
 	dynamic := filepath.Join(c.options.Dir, "dynamic.yaml")

@@ -34,7 +34,7 @@ func TestCluster(t *testing.T) {
 		t.Logf("%s: %s from its kill to the end of a workflow", service, time.Since(killed).Round(time.Millisecond))
 	}
 
-	if shards := shardsOf(t, postgres.URL); shards != historyShards { // all are there now, opened one after the other
+	if shards := shardsOf(t, postgres.URL); shards != historyShards { // all are present now, opened one after the other
 		t.Errorf("the cluster has %d shards, want %d", shards, historyShards)
 	}
 
@@ -82,7 +82,7 @@ func startCluster(t *testing.T, o ClusterOptions) (*Cluster, client.Client) {
 	return cluster, connection
 }
 
-// shardsOf returns the number that the cluster has written into its database.
+// shardsOf returns the number that the cluster has written to its database.
 func shardsOf(t *testing.T, address string) (shards int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), strings.Replace(address, "/"+postgresDB+"?", "/temporal?", 1))

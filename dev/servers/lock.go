@@ -24,7 +24,7 @@ func LockFolder(dir string) (release func(), err error) {
 	return release, err
 }
 
-// lock takes the lock file at path and returns the function that releases it. The file stays: after its removal two
+// lock takes the lock file at path and returns the function that releases it. The file stays: if it were removed, two
 // processes could lock two different files.
 func lock(path string) (release func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)

@@ -11,17 +11,16 @@ import (
 	"time"
 )
 
-// Free ports are taken from below the range from which Linux and macOS choose
-// the local ports of outgoing connections. Otherwise such a connection could
-// take a server's port while the server restarts, or a client that retries
-// against a stopped server could connect to itself.
+// Free ports are taken from below the range from which Linux and macOS choose the local ports of outgoing connections.
+// Otherwise such a connection could take a server's port while the server restarts, or a client that retries against a
+// stopped server could connect to itself.
 const (
 	firstPort = 20000
 	lastPort  = 32000
 )
 
-// block is the ports that only this process hands out: it listens on the first one of them for as long as it runs, so that
-// another process takes another block. Nothing else protects a port until its server listens, or while it starts again.
+// block is the ports that only this process hands out: it listens on the first of them for as long as it runs, so that
+// another process takes another block. Nothing else protects a port until its server listens, or while it restarts.
 var block = struct {
 	sync.Mutex
 	next, end int
@@ -47,7 +46,7 @@ func FreePort() (int, error) {
 	return 0, fmt.Errorf("no free port found between %d and %d on 127.0.0.1", firstPort, lastPort)
 }
 
-// claimBlock reports false when somebody else has the block that it has chosen.
+// claimBlock returns false if somebody else has the block that it chose.
 func claimBlock() bool {
 	first := firstPort + blockSize*rand.IntN((lastPort-firstPort)/blockSize)
 	claim, err := net.Listen("tcp", loopback(first))
@@ -59,7 +58,7 @@ func claimBlock() bool {
 	return true
 }
 
-// PreferPort returns the requested port when it is free, else another one. Zero means any free port.
+// PreferPort returns the requested port if it is free, otherwise another one. Zero means any free port.
 func PreferPort(port int) (int, error) {
 	if port > 0 && portIsFree(port) {
 		return port, nil

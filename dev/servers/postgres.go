@@ -52,7 +52,7 @@ type Postgres struct {
 }
 
 // StartPostgres starts a server on the data in o.Dir, which it creates at the first start. It returns when the database
-// accepts connections. The context limits the start only; the server runs until Stop or Kill.
+// accepts connections. The context only limits the start; the server runs until Stop or Kill.
 func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {

@@ -47,7 +47,7 @@ func serverAccount() (*account, error) {
 	)
 }
 
-// version returns the major version of PostgreSQL that made the data, or 0 when there is none yet.
+// version returns the major version of PostgreSQL that created the data, or 0 if there is none yet.
 func (d dataDir) version() (int, error) {
 	content, err := os.ReadFile(filepath.Join(d.data(), "PG_VERSION"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +77,7 @@ func (d dataDir) password() (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-// initialise makes the data directory beside its final place and renames it, so that an interrupted attempt leaves
+// initialise creates the data directory beside its final location and renames it, so that an interrupted attempt leaves
 // nothing incomplete.
 func (d dataDir) initialise(ctx context.Context, programs postgresPrograms, fast bool) error {
 	if entries, err := os.ReadDir(d.data()); err == nil && len(entries) > 0 {
@@ -115,8 +115,7 @@ func (d dataDir) initialise(ctx context.Context, programs postgresPrograms, fast
 	c.files = append(c.files, password)
 	auth := "scram-sha-256" // other users of this machine must not have access
 	if fast {
-		// With the race detector the computation of a SCRAM proof takes a client 20 ms, more than most tests use the
-		// connection.
+		// With the race detector, computing a SCRAM proof takes a client 20 ms, longer than most tests use the connection.
 		auth = "md5"
 		c.args = append(c.args, "--no-sync")
 	}
@@ -173,7 +172,7 @@ func (d dataDir) childPath(fd int, f *os.File) string {
 	return descriptorPath(fd, f)
 }
 
-// give makes the server's account the owner of everything below path, for instance after a copy made by root.
+// give makes the server's account the owner of everything below path, for example after a copy made by root.
 func (d dataDir) give(path string) error {
 	if d.as == nil {
 		return nil
@@ -192,8 +191,8 @@ func (d dataDir) give(path string) error {
 }
 
 // stopLeftover stops a server whose owner was killed and could not stop it. This process holds the lock on the folder,
-// so no other process uses that server. When no server is left for certain, the pid file is removed too: otherwise an
-// unrelated process with the same number would keep PostgreSQL from starting.
+// so no other process uses that server. If it is certain that no server is left, the pid file is removed too: otherwise
+// an unrelated process with the same number would keep PostgreSQL from starting.
 func (d dataDir) stopLeftover(ctx context.Context) error {
 	// A clean shutdown first; then an immediate one, for child processes whose main process is gone.
 	asks := []ask{

@@ -22,7 +22,7 @@ type postgresPrograms struct {
 	version int // major
 }
 
-// The version that is downloaded, and its repository, when no PostgreSQL is installed.
+// The version that is downloaded, and its repository, if no PostgreSQL is installed.
 const (
 	downloadVersion = embedded.V17
 	downloadFrom    = "https://repo1.maven.org/maven2"

@@ -30,7 +30,7 @@ type command struct {
 // account is a user of the operating system.
 type account struct{ uid, gid int }
 
-// process is a child that runs or has ended.
+// process is a child that is running or has ended.
 type process struct {
 	name   string
 	cmd    *exec.Cmd
@@ -105,7 +105,7 @@ func start(c command) (*process, error) {
 	return p, nil
 }
 
-// run starts a child and waits until it has ended. When ctx ends before, the child and its own children are killed.
+// run starts a child and waits until it has ended. If ctx ends first, the child and its own children are killed.
 func run(ctx context.Context, c command) (output string, err error) {
 	p, err := start(c)
 	if err != nil {
@@ -188,8 +188,8 @@ type ask struct {
 	grace  time.Duration
 }
 
-// stop sends one signal after the other until the child has ended, and kills it when none helps. It returns an error
-// when the child had ended by itself before, or had to be killed.
+// stop sends one signal after the other until the child has ended, and kills it if none helps. It returns an error if
+// the child had already ended by itself, or had to be killed.
 func (p *process) stop(asks ...ask) error {
 	select {
 	case <-p.done:
@@ -212,7 +212,7 @@ func (p *process) stop(asks ...ask) error {
 	return fmt.Errorf("%s did not stop when asked and was killed", p.name)
 }
 
-// kill ends the child and its process group at once and waits for their end.
+// kill ends the child and its process group immediately and waits for their end.
 func (p *process) kill() {
 	select {
 	case <-p.done:
@@ -251,8 +251,7 @@ func (t *tail) String() string {
 	return strings.TrimSpace(string(t.kept))
 }
 
-// environment returns this process's variables without those that begin with one of the prefixes, and with the given
-// ones.
+// environment returns this process's variables without those that begin with one of the prefixes, plus the given ones.
 func environment(without []string, with ...string) []string {
 	var env []string
 next:

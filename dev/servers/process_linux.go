@@ -17,12 +17,12 @@ func processAttributes(as *account, death syscall.Signal) *syscall.SysProcAttr {
 	return attr
 }
 
-// descriptorPath names the directory or file that a child inherits as descriptor fd. The name is valid even when the
+// descriptorPath names the directory or file that a child inherits as descriptor fd. The name is valid even if the
 // child has no access to the folders above.
 func descriptorPath(fd int, _ *os.File) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 // serversIn lists the processes in the data directory: it is the working directory of PostgreSQL's main process and of
-// its children. The list is complete: when it is empty, no process uses the data.
+// its children. The list is complete: if it is empty, no process uses the data.
 func serversIn(data string) (pids []int, complete bool) {
 	want, err := os.Stat(data)
 	if err != nil {

@@ -44,7 +44,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestStopKillsWhoDoesNotListen(t *testing.T) {
+func TestStopKillsUnresponsiveProcess(t *testing.T) {
 	t.Parallel()
 	p, err := start(shell("trap '' TERM; echo ready; while :; do sleep 0.1; done"))
 	if err != nil {
@@ -150,7 +150,7 @@ func TestServersDieWithTheirOwner(t *testing.T) {
 	}
 }
 
-// running treats a process that has ended without a wait by its parent as not running.
+// running treats a process that has ended, and for which its parent has not waited, as not running.
 func running(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")

@@ -33,12 +33,12 @@ type QBittorrentOptions struct {
 	Log  io.Writer // gets the server's output; must allow concurrent use; may be nil
 }
 
-// QBittorrent is a private qBittorrent server. It connects only to peers and web seeds on this machine.
+// QBittorrent is a private qBittorrent server. It only connects to peers and web seeds on this machine.
 type QBittorrent struct {
 	URL       string // of the Web API; stays the same over Restart
 	Username  string
 	Password  string
-	Downloads string // the folder of torrents that name no path
+	Downloads string // the folder of torrents without an explicit path
 	Peer      string // host:port for other peers
 	Version   string // such as 4.5.2
 
@@ -80,7 +80,7 @@ func FindQBittorrent(ctx context.Context) (path, version string, err error) {
 }
 
 // StartQBittorrent starts the installed server with the torrents in o.Dir and returns when its Web API answers. The
-// context limits the start only; the server runs until Stop or Kill.
+// context only limits the start; the server runs until Stop or Kill.
 func StartQBittorrent(ctx context.Context, o QBittorrentOptions) (*QBittorrent, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -133,8 +133,7 @@ func (q *QBittorrent) run(ctx context.Context) (*process, error) {
 		path: q.binary,
 		args: []string{"--profile=" + q.options.Dir},
 		dir:  q.options.Dir,
-		// The server must not read variables of its own from our environment. The locale decides how it writes the
-		// names of files.
+		// The server must not read its own variables from our environment. The locale determines how it writes file names.
 		env: environment([]string{"QBT_", "LC_", "LANG"}, "LC_ALL=C.UTF-8", "HOME="+q.options.Dir),
 		// Its torrents survive SIGKILL. A signal that it handles itself can come at a bad moment and make it hang.
 		death: syscall.SIGKILL,
@@ -154,7 +153,7 @@ func (q *QBittorrent) run(ctx context.Context) (*process, error) {
 	return process, nil
 }
 
-// readPassword reads the password of the Web API, or makes one at the first start.
+// readPassword reads the password of the Web API, or creates one at the first start.
 func (q *QBittorrent) readPassword() error {
 	path := filepath.Join(q.options.Dir, "password")
 	content, err := os.ReadFile(path)
@@ -177,7 +176,7 @@ func (q *QBittorrent) readPassword() error {
 // ready logs in once and ends the session.
 func (q *QBittorrent) ready(ctx context.Context) error { return q.callOnce(ctx, "auth/logout") }
 
-// callOnce calls a method that needs no parameters in a session of its own.
+// callOnce calls a method without parameters in its own session.
 func (q *QBittorrent) callOnce(ctx context.Context, method string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

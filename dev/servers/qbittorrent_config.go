@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// configure writes our settings into the server's own file and keeps the others in it.
+// configure writes our settings to the server's own file and keeps the others in it.
 func (q *QBittorrent) configure() error {
 	path := filepath.Join(q.options.Dir, "qBittorrent", "config", "qBittorrent.conf")
 	old, err := os.ReadFile(path)
@@ -34,7 +34,7 @@ func (q *QBittorrent) configure() error {
 	return os.WriteFile(path, []byte(setINI(string(old), settings)), 0o600)
 }
 
-// setting is one line of a file in INI form.
+// setting is one line of an INI file.
 type setting struct{ section, key, value string }
 
 func (q *QBittorrent) settings() ([]setting, error) {
@@ -72,7 +72,7 @@ func (q *QBittorrent) settings() ([]setting, error) {
 	}, nil
 }
 
-// passwordHash is the form in which the server stores a password.
+// passwordHash is the format in which the server stores a password.
 func passwordHash(password string) (string, error) {
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // never fails

@@ -18,14 +18,14 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 )
 
-// webAPI calls the Web API by plain HTTP, with a session if it has one.
+// webAPI calls the Web API over plain HTTP, with a session if it has one.
 type webAPI struct {
 	t      *testing.T
 	base   string
 	client *http.Client
 }
 
-// answer is the answer to a call: the status, the content type and the text.
+// answer is the response to a call: the status, the content type and the text.
 type answer struct {
 	status int
 	kind   string
@@ -87,12 +87,12 @@ func (w webAPI) file(tags string, files ...[]byte) answer {
 	return w.do(http.MethodPost, "torrents/add", form.FormDataContentType(), &body)
 }
 
-// TestStandInSpeaksLikeQBittorrent compares the stand-in with the real server, call by call.
-func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
+// TestSimulatorMatchesQBittorrent compares the simulator with the real server, call by call.
+func TestSimulatorMatchesQBittorrent(t *testing.T) {
 	t.Parallel()
 	server, seed := startQBittorrent(t, QBittorrentOptions{}), startWebSeed(t)
 	if !strings.HasPrefix(server.Version, "4.5.") {
-		t.Skipf("the stand-in plays 4.5.2, and %s is installed", server.Version)
+		t.Skipf("the simulator plays 4.5.2, but %s is installed", server.Version)
 	}
 
 	standIn, err := torrentsim.NewQBittorrent(torrentsim.QBittorrentOptions{
@@ -201,13 +201,13 @@ func TestStandInSpeaksLikeQBittorrent(t *testing.T) {
 		},
 	} {
 		if want, got := call(real), call(played); got != want {
-			t.Errorf("the stand-in answers %v; qBittorrent %v", got, want)
+			t.Errorf("the simulator answers %v; qBittorrent %v", got, want)
 		}
 	}
 }
 
-// count waits until the given number of torrents is listed. The real server answers an add before it lists the torrent,
-// and a deletion in this time has no effect.
+// count waits until the given number of torrents is listed. The real server responds to an add before it lists the
+// torrent, and a deletion at this time has no effect.
 func count(w webAPI, want int) (a answer) {
 	eventually(w.t, 20*time.Second, fmt.Sprint(want, " torrents are listed"), func() bool {
 		var torrents []any
@@ -229,7 +229,7 @@ func sortedTags(w webAPI) answer {
 	return a
 }
 
-// shown lists torrents with the fields that do not depend on the time.
+// shown lists torrents with their time-independent fields.
 func shown(w webAPI, call string) answer {
 	a := w.get(call)
 	var torrents []map[string]any

@@ -16,7 +16,7 @@ import (
 	"stagecoach/dev/sim/torrentsim"
 )
 
-// startQBittorrent starts a server for one test, which is skipped when none is installed.
+// startQBittorrent starts a server for one test, which is skipped if none is installed.
 func startQBittorrent(t *testing.T, o QBittorrentOptions) *QBittorrent {
 	t.Helper()
 	if _, _, err := FindQBittorrent(testContext(t)); err != nil {
@@ -188,7 +188,7 @@ func TestQBittorrentDownloads(t *testing.T) {
 			t.Fatal(name, len(data), err)
 		}
 
-		// The same torrent again, as a file and as a link, is refused without an error, and its tag is not taken.
+		// The same torrent again, as a file and as a link, is refused without an error, and its tag is not adopted.
 		if _, err := c.AddTorrentFromMemoryCtx(ctx, made.File, addOptions("job-2", path)); err != nil || answer != "Fails." {
 			t.Fatal(name, answer, err)
 		}
@@ -222,7 +222,7 @@ func TestQBittorrentDownloads(t *testing.T) {
 	}
 }
 
-// answers records the answers of torrents/add.
+// answers records the responses of torrents/add.
 type answers struct{ last *string }
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {

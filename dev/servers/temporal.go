@@ -39,7 +39,7 @@ type Temporal struct {
 }
 
 // StartTemporal finds or builds the server, starts it and returns when it serves the namespace and the Web UI. The
-// context limits the start only; the server runs until Stop or Kill.
+// context only limits the start; the server runs until Stop or Kill.
 func StartTemporal(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 	binary, err := FindTemporal(ctx, o.Progress)
 	if err != nil {
@@ -103,7 +103,7 @@ func (t *Temporal) run(ctx context.Context) (*process, error) {
 		path: t.Binary,
 		args: args,
 		dir:  "/",
-		// The variables of the CLI as a client must not reach the server.
+		// The CLI's client variables must not reach the server.
 		env:   environment([]string{"TEMPORAL_"}),
 		death: syscall.SIGKILL, // its database survives that, and nothing delays it
 		log:   t.options.Log,
@@ -156,8 +156,8 @@ func (t *Temporal) arguments() ([]string, error) {
 	}
 
 	for _, value := range append([]string{
-		// One partition, because fairness holds only within a partition. These flags cannot name the queues that need it,
-		// as a cluster's configuration does.
+		// One partition, because fairness only holds within a partition. These flags cannot name the queues that need it, as
+		// a cluster's configuration does.
 		"matching.numTaskqueueReadPartitions=1",
 		"matching.numTaskqueueWritePartitions=1",
 		"matching.useNewMatcher=true", // required by fairness
@@ -165,7 +165,7 @@ func (t *Temporal) arguments() ([]string, error) {
 		"frontend.WorkflowPauseEnabled=true",
 		"system.enableActivityEagerExecution=true",
 		"history.maxInFlightUpdates=0", // no limit
-		"limit.maxIDLength=255",        // the default of other servers; this one's own is 1000
+		"limit.maxIDLength=255",        // the default of other servers; the development server's is 1000
 	}, t.options.Dynamic...) {
 		args = append(args, "--dynamic-config-value", value)
 	}

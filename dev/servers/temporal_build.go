@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// temporalSource finds the folder dev/temporal of the project that holds the working directory. Its module names the
-// programs that are built, and the versions of all that they are made of.
+// temporalSource finds the folder dev/temporal of the project that contains the working directory. Its module names the
+// programs to build, and the versions of all their dependencies.
 func temporalSource() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -57,8 +57,8 @@ var (
 	clusterUI     = temporalProgram{"temporal-ui", "github.com/temporalio/ui-server/v2/cmd/server"}
 )
 
-// find returns the path of the program. A missing one is built, once for each state of the module, in some minutes.
-// progress gets messages about that. The caller holds the lock of the programs.
+// find returns the path of the program. A missing one is built, once for each state of the module, which takes a few
+// minutes. progress gets messages about that. The caller holds the lock of the programs.
 func (p temporalProgram) find(ctx context.Context, progress func(string)) (string, error) {
 	path, err := p.place()
 	if err != nil {
@@ -70,7 +70,7 @@ func (p temporalProgram) find(ctx context.Context, progress func(string)) (strin
 	return path, p.build(ctx, path, progress)
 }
 
-// place returns where the program is in the user's cache folder when it is built.
+// place returns the program's location in the user's cache folder once it is built.
 func (p temporalProgram) place() (string, error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -84,7 +84,7 @@ func (p temporalProgram) place() (string, error) {
 	return filepath.Join(cache, "bin", p.name+"-"+hash, executable(p.name)), err
 }
 
-// build builds the program and moves it to path when it is complete.
+// build builds the program and moves it to path once it is complete.
 func (p temporalProgram) build(ctx context.Context, path string, progress func(string)) error {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
@@ -136,15 +136,15 @@ func lockPrograms(ctx context.Context, progress func(string)) (unlock func(), er
 	})
 }
 
-// buildEnvironment omits the Go settings of the current project, but for CGO_ENABLED: with the same value the two share
-// what is compiled. The compiler collects garbage only from a gigabyte on, which saves a fifth of its time (measured
+// buildEnvironment omits the Go settings of the current project, except CGO_ENABLED: with the same value the two share
+// compiled packages. The compiler only collects garbage from a gigabyte on, which saves a fifth of its time (measured
 // 2026-11-22).
 func buildEnvironment() []string {
 	return environment([]string{"GOFLAGS=", "GOWORK=", "GOOS=", "GOARCH=", "GOGC=", "GOMEMLIMIT="},
 		"GOFLAGS=", "GOWORK=off", "GOGC=off", "GOMEMLIMIT=1GiB")
 }
 
-// progressEvery is the interval of the messages of a long step.
+// progressEvery is the interval of the messages about a long step.
 const progressEvery = 5 * time.Second
 
 // reportTime reports a step to progress when it begins, and then, until stop is called, how long it has taken.

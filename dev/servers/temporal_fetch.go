@@ -19,7 +19,7 @@ const fetchedRelease = "v1.9.1"
 // fetchPatience is how long a download may take before the server is built instead.
 var fetchPatience = 30 * time.Second
 
-// fetchTemporal downloads the released program with the SDK's test suite, checks it and moves it to path when it is
+// fetchTemporal downloads the released program with the SDK's test suite, checks it and moves it to path once it is
 // complete.
 func fetchTemporal(ctx context.Context, path string, progress func(string)) error {
 	fresh, remove, err := freshFolder(path)
@@ -42,7 +42,7 @@ func fetchTemporal(ctx context.Context, path string, progress func(string)) erro
 	return keep(fetched, path)
 }
 
-// freshFolder makes an empty folder beside that of a program, for incomplete files.
+// freshFolder creates an empty folder beside that of a program, for incomplete files.
 func freshFolder(program string) (folder string, remove func(), err error) {
 	folder = filepath.Dir(program) + ".new"
 	remove = func() { _ = os.RemoveAll(folder) }
@@ -57,13 +57,13 @@ func keep(program, path string) error {
 	return os.Rename(program, path)
 }
 
-// download stores the released program in a folder of its own.
+// download stores the released program in its own folder.
 func download(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchPatience)
 	defer cancel()
 
-	// The suite can only download and start in one step. An address without a port makes it give up between the two.
-	// This package starts the server itself, to keep its guarantees.
+	// The suite can only download and start in one step. An address without a port makes it give up between the two. This
+	// package starts the server itself, to keep its guarantees.
 	_, err := testsuite.StartDevServer(ctx, testsuite.DevServerOptions{
 		CachedDownload: testsuite.CachedDownload{Version: fetchedRelease, DestDir: dir},
 		ClientOptions:  &client.Options{HostPort: "none", Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))},

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// oldestServer is the oldest release of the server that will do: the release with which everything is tested.
+// oldestServer is the oldest acceptable release of the server: the one with which everything is tested.
 var oldestServer = release{1, 32}
 
-// FindTemporal returns the path of a "temporal" program, which runs the development server. It looks in the PATH, then
-// in the user's cache folder. A missing program is downloaded, or built where a download is impossible. A build takes
-// some minutes. progress, which may be nil, gets messages about it, none after the return.
+// FindTemporal returns the path of a "temporal" program, which runs the development server. It searches the PATH, then
+// the user's cache folder. A missing program is downloaded, or built if a download is impossible. A build takes a few
+// minutes. progress, which may be nil, gets messages about it, none after the return.
 func FindTemporal(ctx context.Context, progress func(string)) (string, error) {
 	if progress == nil {
 		progress = func(string) {}
@@ -40,7 +40,7 @@ func FindTemporal(ctx context.Context, progress func(string)) (string, error) {
 	return path, err
 }
 
-// getTemporal finds the program in the user's cache folder, downloads it, or builds it where a download is impossible.
+// getTemporal finds the program in the user's cache folder, downloads it, or builds it if a download is impossible.
 func getTemporal(ctx context.Context, progress func(string)) (string, error) {
 	unlock, err := lockPrograms(ctx, progress)
 	if err != nil {
@@ -81,7 +81,7 @@ func executable(name string) string {
 
 var temporalServer = regexp.MustCompile(`Server (\d+)\.(\d+)`)
 
-// checkTemporal runs "temporal --version", which answers for instance "temporal version 1.9.1 (Server 1.32.0, UI
+// checkTemporal runs "temporal --version", which prints for example "temporal version 1.9.1 (Server 1.32.0, UI
 // 2.54.1)".
 func checkTemporal(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)

@@ -20,7 +20,7 @@ const temporalRetention = 30 * 24 * time.Hour
 // await returns when the server serves the namespace and the Web UI.
 func (t *Temporal) await(ctx context.Context, p *process) error {
 	const poll = 50 * time.Millisecond
-	// A plain connection comes first: a gRPC client that was refused once waits a second before it tries again.
+	// A plain connection comes first: a gRPC client that was refused once waits a second before it retries.
 	if err := p.awaitPort(ctx, t.Address); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (t *Temporal) ready(ctx context.Context, c client.Client) error {
 	return err
 }
 
-// webReady asks the Web UI at an address for its first page.
+// webReady requests the Web UI's first page.
 func webReady(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

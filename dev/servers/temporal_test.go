@@ -202,7 +202,7 @@ chmod +x "$4"`)
 	}
 }
 
-// TestCancelledRequests cancels requests at all moments. With an older driver of SQLite a server was permanently broken
+// TestCancelledRequests cancels requests at all moments. With an older SQLite driver a server was permanently broken
 // after 2,000 to 26,000 of them.
 func TestCancelledRequests(t *testing.T) {
 	t.Parallel()

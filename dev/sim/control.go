@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,41 +12,41 @@ import (
 	"time"
 )
 
-// maxRequests bounds the request log of a stand-in that runs for days; long polling alone makes many requests.
+// maxRequests bounds the request log of a simulator that runs for days; long polling alone makes many requests.
 const maxRequests = 20_000
 
-// Request is one logged call to a stand-in; secrets in its path are masked.
+// Request is one logged call to a simulator; secrets in its path are masked.
 type Request struct {
 	Method string    `json:"method"`
 	Path   string    `json:"path"`
 	Query  string    `json:"query,omitempty"`
-	Call   string    `json:"call,omitempty"` // what tells calls of one path apart
+	Call   string    `json:"call,omitempty"` // distinguishes calls with the same path
 	At     time.Time `json:"at"`
-	Status int       `json:"status"`          // 0: still running, or ended without an answer
-	Fault  string    `json:"fault,omitempty"` // kind of the fault that hit it
+	Status int       `json:"status"`          // 0: still running, or ended without a response
+	Fault  string    `json:"fault,omitempty"` // kind of the fault that was applied
 	Done   bool      `json:"done"`
 }
 
-// Problem is an error answer, before it gets the format of one system.
+// Problem is an error response, before it gets the format of one system.
 type Problem struct {
 	Status     int
 	Text       string // the system's own wording; empty: the usual one for the status
 	RetryAfter int    // seconds
 }
 
-// Error makes a problem an error inside a stand-in.
+// Error makes a problem an error inside a simulator.
 func (p *Problem) Error() string { return p.Text }
 
 // Protocol is what Control must know about the system it is embedded in.
 type Protocol struct {
 	Mask func(path string) string // the path without secrets
-	// what tells calls of one path apart: the called method, or the chat; may be nil
+	// distinguishes calls with the same path: the method, or the chat; may be nil
 	Call  func(r *http.Request) string
-	Fail  func(w http.ResponseWriter, r *http.Request, p Problem) // answers an error in the system's own format
+	Fail  func(w http.ResponseWriter, r *http.Request, p Problem) // responds with an error in the system's own format
 	Named map[string]Problem                                      // fault kinds that only this system has
 }
 
-// Control is the part that all stand-ins share: faults, the request log and the routes under /_/.
+// Control is the part that all simulators share: faults, the request log and the routes under /_/.
 type Control struct {
 	protocol Protocol
 	routes   *http.ServeMux
@@ -56,7 +57,7 @@ type Control struct {
 	released chan struct{} // closed to release the connections that faults hold
 }
 
-// SetUp makes an embedded Control ready; the stand-in adds its own routes to the returned mux.
+// SetUp makes an embedded Control ready; the simulator adds its own routes to the returned mux.
 func (c *Control) SetUp(p Protocol) *http.ServeMux {
 	c.protocol = p
 	c.released = make(chan struct{})
@@ -80,7 +81,7 @@ func (c *Control) Serve(w http.ResponseWriter, r *http.Request, system http.Hand
 	entry, fault := c.begin(r)
 	answer := &recorder{ResponseWriter: w}
 	defer func() { c.finish(entry, answer) }() // also when a fault cuts the connection by a panic
-	// A fault replaces the body in a copy: net/http uses that of its own request to close a connection gently.
+	// A fault replaces the body in a copy: net/http uses the body of its own request to close a connection gracefully.
 	r = r.WithContext(r.Context())
 
 	if fault == nil {
@@ -175,11 +176,19 @@ func (c *Control) Requests() []Request {
 }
 
 func (c *Control) postFault(w http.ResponseWriter, r *http.Request) {
-	var f Fault
-	if !ReadControl(w, r, &f) {
+	var body struct {
+		Fault
+		DelayMS int64 `json:"delay_ms"`
+	}
+	if !ReadControl(w, r, &body) {
 		return
 	}
-	AnswerControl(w, c.addFault(f))
+
+	err := Milliseconds("delay_ms", &body.Delay, &body.DelayMS)
+	if err == nil {
+		err = c.addFault(body.Fault)
+	}
+	AnswerControl(w, err)
 }
 
 func (c *Control) deleteFaults(w http.ResponseWriter, _ *http.Request) {
@@ -191,11 +200,28 @@ func (c *Control) getRequests(w http.ResponseWriter, _ *http.Request) {
 	WriteJSON(w, http.StatusOK, map[string]any{"items": c.Requests()})
 }
 
+// Milliseconds sets a time of a control call from its field, unless the field is nil.
+func Milliseconds(field string, into *time.Duration, ms *int64) error {
+	const most = 365 * 24 * time.Hour
+	if ms == nil {
+		return nil
+	}
+	if *ms < 0 || *ms > most.Milliseconds() {
+		return fmt.Errorf("%s must be from 0 to %d", field, most.Milliseconds())
+	}
+	*into = time.Duration(*ms) * time.Millisecond
+	return nil
+}
+
 // ReadControl reads the JSON body of a control call into v, or answers 400 and returns false.
 func ReadControl(w http.ResponseWriter, r *http.Request, v any) bool {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
 	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
+	err := d.Decode(v)
+	if err == nil && d.More() {
+		err = errors.New("more than one JSON value")
+	}
+	if err != nil {
 		WriteControlError(w, http.StatusBadRequest, err)
 		return false
 	}
@@ -220,5 +246,5 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.WriteHeader(status)
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // the only possible error is a client that is gone
+	_ = e.Encode(v) // the only possible error is a disconnected client
 }

@@ -13,9 +13,9 @@ import (
 
 // Fault makes matching requests fail on purpose.
 type Fault struct {
-	// Match is a part of "METHOD /path?query" with secrets masked, followed by " call" where something else tells calls of
-	// one path apart: Fragment's method, or Telegram's chat, as in "sendMessage chat=200;".
-	// An empty Match matches every request outside /_/.
+	// Match is a part of "METHOD /path?query" with secrets masked, followed by " call" where something else distinguishes
+	// calls with the same path: Fragment's method, or Telegram's chat, as in "sendMessage chat=200;". An empty Match
+	// matches every request outside /_/.
 	Match string `json:"match"`
 	// Kind is an HTTP status (400 to 599, answered in the system's own format), one of the kinds below, or one of the
 	// system's own kinds.
@@ -28,7 +28,8 @@ type Fault struct {
 	AfterBytes int64 `json:"after_bytes,omitempty"`
 	// BytesPerSecond is the speed of throttle, in both directions.
 	BytesPerSecond int64 `json:"bytes_per_second,omitempty"`
-	// Delay comes before everything else. For timeout it is when the connection is dropped (0: never).
+	// Delay comes before everything else. For timeout it is when the connection is dropped (0: never). Over HTTP it is
+	// delay_ms.
 	Delay time.Duration `json:"-"`
 	// AfterBody makes an error answer and timeout act only after the complete request was read.
 	AfterBody bool `json:"after_body,omitempty"`
@@ -37,16 +38,16 @@ type Fault struct {
 	Applied bool `json:"applied,omitempty"`
 }
 
-// kinds are the faults that every stand-in has, besides HTTP statuses.
+// kinds are the faults that every simulator has, besides HTTP statuses.
 var kinds = map[string]func(incident, http.ResponseWriter, *http.Request){
 	"413_empty":   incident.empty413,   // 413 without a body
 	"html_502":    incident.html502,    // the page of a proxy whose upstream is unavailable
 	"timeout":     incident.timeout,    // accept and never answer
 	"slow":        incident.pass,       // only the delay
-	"cut":         incident.cut,        // drop the connection in mid-body
-	"stall":       incident.stall,      // stop in mid-body and keep the connection
+	"cut":         incident.cut,        // drop the connection mid-body
+	"stall":       incident.stall,      // stop mid-body and keep the connection
 	"throttle":    incident.throttle,   // bytes_per_second
-	"lost_answer": incident.lostAnswer, // carry the request out, then drop the connection instead of answering
+	"lost_answer": incident.lostAnswer, // carry out the request, then drop the connection instead of responding
 	"long_body":   incident.longBody,   // no declared length, and more bytes than the file has
 	"short_body":  incident.shortBody,  // no declared length, and a clean end after after_bytes
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BufferSize is the size in bytes of the pieces in which files are copied.
+// BufferSize is the size of the buffers with which files are copied, in bytes.
 const BufferSize = 256 << 10
 
 const unlimited = math.MaxInt64
@@ -27,7 +27,7 @@ func (w *recorder) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write records the status of an answer without a header of its own.
+// Write records the status of a response without an explicit header.
 func (w *recorder) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
@@ -99,7 +99,7 @@ func (b *LimitedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// LimitedWriter is an answer behind a limiter.
+// LimitedWriter is a response behind a limiter.
 type LimitedWriter struct {
 	http.ResponseWriter
 	Limiter
@@ -144,7 +144,7 @@ func (w *LimitedWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// nowhere is an answer that is discarded.
+// nowhere is a response that is discarded.
 type nowhere struct{ header http.Header }
 
 // Header returns headers that are never sent.
@@ -156,7 +156,7 @@ func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 // WriteHeader drops the status.
 func (n *nowhere) WriteHeader(int) {}
 
-// Sleep waits for d. It returns false when ctx ended before.
+// Sleep waits for d. It returns false if ctx ended first.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// incident is a fault that meets a request.
+// incident is a fault that is applied to a request.
 type incident struct {
 	Fault
 	control *Control
@@ -45,7 +45,7 @@ func (i incident) happen(w http.ResponseWriter, r *http.Request) {
 }
 
 // takeBody carries the request out when the fault is Applied and reads its body when the fault is AfterBody. Otherwise
-// it lets the answer go out before the body was read.
+// it lets the response go out before the body was read.
 func (i incident) takeBody(w http.ResponseWriter, r *http.Request) {
 	if i.Applied {
 		i.apply(r)
@@ -81,7 +81,7 @@ func (i incident) timeout(_ http.ResponseWriter, r *http.Request) {
 		i.apply(r)
 	} else if i.AfterBody {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			Abort() // the client is gone already
+			Abort() // the client is already gone
 		}
 	}
 	i.control.pause(r.Context(), i.Delay)
@@ -115,7 +115,7 @@ func (i incident) lostAnswer(_ http.ResponseWriter, r *http.Request) {
 	Abort()
 }
 
-// apply carries a request out without an answer.
+// apply carries a request out without a response.
 func (i incident) apply(r *http.Request) { i.system.ServeHTTP(&nowhere{header: http.Header{}}, r) }
 
 func (i incident) longBody(w http.ResponseWriter, r *http.Request) {
@@ -129,8 +129,8 @@ func (i incident) shortBody(w http.ResponseWriter, r *http.Request) {
 
 func dropLength(h http.Header) { h.Del("Content-Length") }
 
-// pause waits for d, or without end when d is 0. It returns false when the client left or the faults were cleared
-// before. A client that leaves before its body was read is not noticed: net/http notices it only after the body.
+// pause waits for d, or forever when d is 0. It returns false if the client disconnected or the faults were cleared
+// first. A client that disconnects before its body was read is not noticed: net/http only notices that after the body.
 func (c *Control) pause(ctx context.Context, d time.Duration) bool {
 	c.mu.Lock()
 	released := c.released
@@ -149,11 +149,11 @@ func (c *Control) pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// Abort drops the connection without an answer; net/http recovers from this panic without a log line.
+// Abort drops the connection without a response; net/http recovers from this panic without a log line.
 func Abort() {
 	panic(http.ErrAbortHandler) // handled by net/http
 }
 
-// AnswerEarly lets the answer go out although the request's body was not read. To keep the connection, net/http would
+// AnswerEarly lets the response go out although the request's body was not read. To keep the connection, net/http would
 // first wait for up to 256 KiB of the body, which a slow client may never send.
 func AnswerEarly(w http.ResponseWriter) { w.Header().Set("Connection", "close") }

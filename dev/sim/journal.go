@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 )
 
-// Journal keeps the state of a stand-in over a restart: a file with one line of JSON per change. A nil journal keeps
+// Journal keeps a simulator's state across restarts: a file with one line of JSON per change. A nil journal keeps
 // nothing.
 type Journal[E any] struct{ file *os.File }
 
-// OpenJournal passes every change in the file to apply, in order, and opens the file for more. It cuts off a last line
-// that a crash has left incomplete. Without a folder there is no journal.
+// OpenJournal passes every change in the file to apply, in order, and opens the file for appending. It cuts off a last
+// line that a crash left incomplete. Without a folder there is no journal.
 func OpenJournal[E any](dir string, apply func(E) error) (*Journal[E], error) {
 	if dir == "" {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 )
 
 // Start serves h on addr ("127.0.0.1:0" for a free port). It returns the base URL and a function that stops the server
-// and waits until no handler runs any more.
+// and waits until no handler runs.
 func Start(addr string, h http.Handler) (url string, stop func(), err error) {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -33,7 +33,7 @@ func Start(addr string, h http.Handler) (url string, stop func(), err error) {
 	var served sync.WaitGroup
 	served.Go(func() { _ = server.Serve(listener) }) // always ends with ErrServerClosed
 	stop = sync.OnceFunc(func() {
-		cancel() // ends long polls and held connections, which would last longer than the time-out
+		cancel() // ends long polls and held connections, which would outlast the timeout
 		grace, done := context.WithTimeout(context.Background(), time.Second)
 		defer done()
 		_ = server.Shutdown(grace)
@@ -46,11 +46,11 @@ func Start(addr string, h http.Handler) (url string, stop func(), err error) {
 	return "http://" + listener.Addr().String(), stop, nil
 }
 
-// limitBuffer keeps the kernel from taking megabytes of an upload that a fault will cut: the client must see the cut in
+// limitBuffer keeps the kernel from taking megabytes of an upload that a fault will cut: the client must see the cut
 // mid-body.
 func limitBuffer(ctx context.Context, conn net.Conn) context.Context {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetReadBuffer(256 << 10) // without the limit a fault is seen later
+		_ = tcp.SetReadBuffer(256 << 10) // without the limit a fault is noticed later
 	}
 	return ctx
 }

@@ -1,13 +1,17 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	api "stagecoach/api/run"
 	"stagecoach/dev/servers"
@@ -19,70 +23,112 @@ import (
 // settings finds the value of a setting.
 type settings func(name string) (value string, ok bool)
 
-// settings makes the settings of the services: dev's own values, then the environment, then defaults for a developer.
-// The environment can tune the services. The addresses and secrets of another installation in it have no effect.
+// environmentOver takes the services' settings from the environment, or else from dev's own values. So any STAGECOACH_…
+// variable can be tried, even an empty one: it is the service's default. The databases and the Temporal of another
+// installation have no effect.
+func environmentOver(own map[string]string) settings {
+	return func(name string) (string, bool) {
+		if value, ok := own[name]; ok && !isGiven(name) && !isGiven(name+"_FILE") {
+			return value, true
+		}
+		return os.LookupEnv(name)
+	}
+}
+
+// isGiven reports whether the environment has one of our variables.
+func isGiven(name string) bool {
+	_, ok := os.LookupEnv(name)
+	return ok && strings.HasPrefix(name, "STAGECOACH_")
+}
+
+// settings returns the settings of the services, and what dev prints about them.
 func (s *Stack) settings() (settings, error) {
 	port, err := servers.PreferPort(s.kept.Ports.API)
 	if err != nil {
 		return nil, err
 	}
-
 	s.kept.Ports.API = port
-	s.Info.API = "http://" + loopback(port)
-	s.Info.Docs = s.Info.API + "/docs"
 
 	metrics, err := servers.PreferPort(s.kept.Ports.Metrics)
 	if err != nil {
 		return nil, err
 	}
-
 	s.kept.Ports.Metrics = metrics
-	s.Info.Metrics = "http://" + loopback(metrics) + "/metrics"
-	s.Info.AdminToken, s.Info.UserToken = s.kept.AdminToken, s.kept.UserToken
-	s.Info.DatabaseURL, s.Info.Temporal, s.Info.StandIns = s.DatabaseURL, s.Temporal, s.StandIns
 
-	if err := os.MkdirAll(s.Library(), 0o755); err != nil {
+	library := s.ofRecord("library", "")
+	if err := os.MkdirAll(library, 0o755); err != nil {
 		return nil, err
 	}
 
-	decided := s.Addresses()
-	maps.Copy(decided, map[string]string{
+	own := s.Addresses()
+	maps.Copy(own, shopSettings())
+	maps.Copy(own, map[string]string{
 		"STAGECOACH_API_ADDR":                 loopback(port),
 		"STAGECOACH_API_METRICS_ADDR":         loopback(metrics),
+		"STAGECOACH_WORKER_METRICS_ADDR":      "off", // the API's listener has those of one process; a cluster needs several
 		"STAGECOACH_WEB_UI_URL":               s.Info.WebUI,
+		"STAGECOACH_ADMIN_IDS":                strconv.Itoa(demoAdmin),
 		"STAGECOACH_LIMIT_REQUESTS":           "1000", // the demonstration polls several times a second
-		"STAGECOACH_TELEGRAM_SHARED_DIR":      "",
-		"STAGECOACH_YANDEX_ACCESS_TOKEN":      "",
 		"STAGECOACH_YANDEX_REFRESH_TOKEN":     s.kept.RefreshToken,
-		"STAGECOACH_YANDEX_ROOT":              "disk:/",
-		"STAGECOACH_QBITTORRENT_SAVE_PATH":    "",
-		"STAGECOACH_LIBRARY_DIR":              s.Library(),
+		"STAGECOACH_YANDEX_ACCESS_TOKEN":      "", // the record has the current one
+		"STAGECOACH_LIBRARY_DIR":              library,
+		"STAGECOACH_LISTING_TTL":              "1s",
+		"STAGECOACH_DOWNLOAD_POLL_INTERVAL":   "1s",
+		"STAGECOACH_DOWNLOAD_NEXT_AFTER":      "15s",  // the first release that a search finds has no seeds
 		"STAGECOACH_DOWNLOAD_PRIVATE_SOURCES": "true", // the web seed is on this machine
-		"STAGECOACH_WEBHOOK_PRIVATE":          "true", // so are the receivers of a developer
-		"STAGECOACH_TON_NETWORK":              "mainnet",
-		"STAGECOACH_TONCENTER_API_KEY":        "",
+		"STAGECOACH_WEBHOOK_PRIVATE":          "true", // and so are a developer's receivers
+		"STAGECOACH_WORKER_STOP_TIMEOUT":      "3s",
+		"STAGECOACH_SPOOL_DIR":                filepath.Join(s.State, "spool"),
 	})
 
-	suggested := map[string]string{
-		"STAGECOACH_ADMIN_IDS":              strconv.Itoa(demoAdmin),
-		"STAGECOACH_DOWNLOAD_POLL_INTERVAL": "1s",
-		"STAGECOACH_DOWNLOAD_NEXT_AFTER":    "15s", // nobody shares the first release that a search finds
-		"STAGECOACH_LISTING_TTL":            "1s",
-		"STAGECOACH_WORKER_STOP_TIMEOUT":    "3s",
-		"STAGECOACH_SPOOL_DIR":              filepath.Join(s.State, "spool"),
+	of := environmentOver(own)
+	c, err := config.Load(of)
+	if err != nil {
+		return nil, terminal.UsageError(err.Error())
+	}
+	s.describe(c)
+	return of, nil
+}
+
+// describe records where the services are, and with which tokens they are used.
+func (s *Stack) describe(c config.Config) {
+	s.Info.API = "http://" + reachable(c.API.Addr)
+	s.Info.Docs = s.Info.API + "/docs"
+	if c.API.MetricsAddr != "" {
+		s.Info.Metrics = "http://" + reachable(c.API.MetricsAddr) + "/metrics"
 	}
 
-	maps.Copy(suggested, shopSettings())
-	return func(name string) (string, bool) {
-		if value, ok := decided[name]; ok {
-			return value, true
+	s.Info.AdminToken, s.Info.UserToken = cmp.Or(c.AdminToken, s.kept.AdminToken), s.kept.UserToken
+	s.Info.DatabaseURL, s.Info.Temporal, s.Info.StandIns = s.DatabaseURL, s.Temporal, s.StandIns
+	s.Library = c.Library.Dir
+
+	given := slices.DeleteFunc(settingNames(), func(name string) bool { return !isGiven(name) })
+	if len(given) > 0 {
+		s.Screen.Say("  Settings     of the environment: %s", strings.Join(given, ", "))
+	}
+}
+
+// settingNames are the variables of all settings; secrets may also come from files.
+func settingNames() (names []string) {
+	for _, setting := range config.Settings() {
+		names = append(names, setting.Name)
+		if setting.Secret {
+			names = append(names, setting.Name+"_FILE")
 		}
-		if value, ok := os.LookupEnv(name); ok {
-			return value, true
-		}
-		value, ok := suggested[name]
-		return value, ok
-	}, nil
+	}
+	return names
+}
+
+// reachable is the address under which this machine reaches a listener, which may listen on all addresses.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // startServices runs worker and API in this process.
@@ -90,10 +136,6 @@ func (s *Stack) startServices(of settings) error {
 	c, err := config.Load(of)
 	if err != nil {
 		return terminal.UsageError(err.Error())
-	}
-
-	if _, wanted := os.LookupEnv("STAGECOACH_WORKER_METRICS_ADDR"); !wanted {
-		c.Worker.MetricsAddr = "" // the API's listener serves the metrics of the whole process
 	}
 
 	s.startService("worker", worker.Run, c)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"stagecoach/dev/servers"
-	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/starter/terminal"
 )
@@ -21,11 +20,11 @@ type Process struct {
 	Differs map[string]string // settings that others do not have
 }
 
-// walletSettings are secrets of the process for payments; no other process has them.
+// walletSettings are secrets of the payments process; no other process has them.
 var walletSettings = []string{"STAGECOACH_TON_KEY", "STAGECOACH_FRAGMENT_COOKIES"}
 
-// Fleet lists our processes in a cluster: three workers, two APIs, of which one runs the bot, and a worker for payments
-// alone.
+// Fleet lists our processes in a cluster: three workers, two APIs, of which one runs the bot, and a worker just for
+// payments.
 func Fleet() []Process {
 	var fleet []Process
 	for _, name := range []string{"worker-1", "worker-2", "worker-3"} {
@@ -43,7 +42,7 @@ func Fleet() []Process {
 	)
 }
 
-// usersQueues are all queues but those of payments.
+// usersQueues are all queues except those of payments.
 func usersQueues() []string {
 	return slices.DeleteFunc(lifecycle.Queues(), func(queue string) bool {
 		return slices.Contains(lifecycle.PaymentQueues, queue)
@@ -53,7 +52,7 @@ func usersQueues() []string {
 func withoutWallet(settings map[string]string) map[string]string {
 	without := map[string]string{}
 	for _, name := range walletSettings {
-		without[name] = ""
+		without[name], without[name+"_FILE"] = "", ""
 	}
 	maps.Copy(without, settings)
 	return without
@@ -81,12 +80,19 @@ func (s *Stack) startTemporalCluster(ctx context.Context) error {
 	return s.useTemporal(cluster.Address, cluster.WebUI)
 }
 
+// common is what the environments of all processes have in common.
+func (s *Stack) common(of settings) map[string]string {
+	env := map[string]string{"TEMPORAL_ADDRESS": s.Temporal, "TEMPORAL_NAMESPACE": "default"}
+	for _, name := range settingNames() {
+		if value, ok := of(name); ok {
+			env[name] = value
+		}
+	}
+	return env
+}
+
 // startProcesses builds our programs and starts the processes of a cluster.
 func (s *Stack) startProcesses(ctx context.Context, of settings) error {
-	if _, err := config.Load(of); err != nil {
-		return terminal.UsageError(err.Error())
-	}
-
 	s.showStep("building worker and api")
 	programs := Programs{Dir: filepath.Join(s.State, "bin")}
 	if err := programs.Build(ctx, "worker", "api"); err != nil {
@@ -99,16 +105,8 @@ func (s *Stack) startProcesses(ctx context.Context, of settings) error {
 	}
 	s.kept.Ports.API2 = port
 
-	common := map[string]string{"TEMPORAL_ADDRESS": s.Temporal, "TEMPORAL_NAMESPACE": "default"}
-	for _, setting := range config.Settings() {
-		if value, ok := of(setting.Name); ok {
-			common[setting.Name] = value
-		}
-	}
-	common["STAGECOACH_WORKER_METRICS_ADDR"] = "off" // one address would be too few
-
 	for _, p := range Fleet() {
-		env := p.With(common)
+		env := p.With(s.common(of))
 		if p.Name == "api-2" {
 			env["STAGECOACH_API_ADDR"], env["STAGECOACH_API_METRICS_ADDR"] = loopback(port), "off"
 		}

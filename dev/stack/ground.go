@@ -26,7 +26,7 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// Ground is what worker and API need: a database, a Temporal server, and stand-ins for the outside systems. The
+// Ground is what worker and API need: a database, a Temporal server, and simulators of the external systems. The
 // demonstration, the benches and the end-to-end tests each start the parts that they need and give the services the
 // settings for them.
 type Ground struct {
@@ -35,12 +35,12 @@ type Ground struct {
 	Key                 []byte // encrypts secrets in the database
 	AdminToken          string
 
-	// Apart starts a stand-in of a kind in a process of its own; nil: all run in this one.
+	// Apart starts a simulator of a kind in its own process; nil: all run in this one.
 	Apart func(kind string, options any) (url string, stop func() error, err error)
 
 	StandIns devinfo.StandIns
 
-	// The stand-ins that run in this process.
+	// The simulators that run in this process.
 	Telegram    *telegramsim.Server
 	Yandex      *yandexsim.Server
 	QBittorrent *torrentsim.QBittorrent
@@ -51,14 +51,14 @@ type Ground struct {
 	Torznab     *torznabsim.Server
 
 	settings map[string]string
-	port     func(kind string) *int // preferred port of a stand-in, replaced by the actual one; nil: any free one
+	port     func(kind string) *int // preferred port of a simulator, replaced by the actual one; nil: any free one
 	ended    func(name string)      // called when a server ends without Stop; may be nil
 
 	mu    sync.Mutex
 	parts []part // in the order of their start
 }
 
-// part is a component that runs and can be stopped.
+// part is a running component that can be stopped.
 type part struct {
 	name string
 	stop func() error
@@ -88,8 +88,8 @@ func (g *Ground) StartTemporal(ctx context.Context, o servers.TemporalOptions) (
 	return server, nil
 }
 
-// StartCluster starts Temporal as a cluster on the PostgreSQL server. Only the queues in which users take turns have one
-// partition.
+// StartCluster starts Temporal as a cluster on the PostgreSQL server. Only the queues in which users take turns have a
+// single partition.
 func (g *Ground) StartCluster(ctx context.Context, o servers.ClusterOptions) (*servers.Cluster, error) {
 	o.DatabaseURL, o.OnePartition = g.DatabaseURL, lifecycle.FairQueues()
 	cluster, err := servers.StartCluster(ctx, o)
@@ -114,7 +114,7 @@ func (g *Ground) StartQBittorrent(ctx context.Context, o servers.QBittorrentOpti
 	return server, nil
 }
 
-// StartTelegram starts the stand-in for Telegram.
+// StartTelegram starts the simulated Telegram.
 func (g *Ground) StartTelegram(o telegramsim.Options) (err error) {
 	if g.StandIns.Telegram, err = g.startStandIn(kindTelegram, o); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (g *Ground) StartTelegram(o telegramsim.Options) (err error) {
 	return nil
 }
 
-// StartYandex starts the stand-in for Yandex Disk and its OAuth server.
+// StartYandex starts the simulated Yandex Disk and its OAuth server.
 func (g *Ground) StartYandex(o yandexsim.Options) (err error) {
 	if g.StandIns.Yandex, err = g.startStandIn(kindYandex, o); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (g *Ground) StartYandex(o yandexsim.Options) (err error) {
 	return nil
 }
 
-// StartQBittorrentStandIn starts the stand-in for qBittorrent.
+// StartQBittorrentStandIn starts the simulated qBittorrent.
 func (g *Ground) StartQBittorrentStandIn(o torrentsim.QBittorrentOptions) error {
 	url, err := g.startStandIn(kindQBittorrent, o)
 	if err != nil {
@@ -187,7 +187,7 @@ type ShopOptions struct {
 
 const shopSession = "stel_ssid=dev; stel_dt=0; stel_token=dev; stel_ton_token=dev"
 
-// StartShop starts the stand-ins for the chain that holds the wallet, and for the Fragment that is paid on it.
+// StartShop starts a simulated chain that holds the wallet, and a simulated Fragment that is paid on it.
 func (g *Ground) StartShop(ctx context.Context, o ShopOptions) (err error) {
 	o.Chain.PublicKey = hex.EncodeToString(ed25519.NewKeyFromSeed(o.Seed).Public().(ed25519.PublicKey))
 	if g.StandIns.TonCenter, err = g.startStandIn(kindTonCenter, o.Chain); err != nil {
@@ -216,7 +216,7 @@ func (g *Ground) StartShop(ctx context.Context, o ShopOptions) (err error) {
 	return nil
 }
 
-// shopAddress asks the stand-in for the chain for the address of Fragment's wallet.
+// shopAddress queries the simulated chain for the address of Fragment's wallet.
 func shopAddress(ctx context.Context, chain string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, chain+"/_/chain", nil)
 	if err != nil {
@@ -237,12 +237,12 @@ func shopAddress(ctx context.Context, chain string) (string, error) {
 	return about.Shop, err
 }
 
-// startStandIn starts a stand-in and returns its URL.
+// startStandIn starts a simulator and returns its URL.
 func (g *Ground) startStandIn(kind string, options any) (url string, err error) {
 	if g.Apart != nil {
 		url, stop, err := g.Apart(kind, options)
 		if err == nil {
-			g.started(kind+" stand-in", stop)
+			g.started(kind+" simulator", stop)
 		}
 		return url, err
 	}
@@ -261,12 +261,12 @@ func (g *Ground) startStandIn(kind string, options any) (url string, err error) 
 		return "", errors.Join(err, standIn.Close())
 	}
 
-	g.started(kind+" stand-in", served.Close)
+	g.started(kind+" simulator", served.Close)
 	g.keep(standIn)
 	return served.URL, nil
 }
 
-// keep gives the owner of the ground direct access to a stand-in of this process.
+// keep gives the owner of the ground direct access to a simulator in this process.
 func (g *Ground) keep(standIn StandIn) {
 	switch s := standIn.(type) {
 	case *telegramsim.Server:
@@ -319,7 +319,7 @@ func (g *Ground) Addresses() map[string]string {
 	return settings
 }
 
-// StandInSettings are the settings for the stand-ins of the outside systems.
+// StandInSettings are the settings for the simulators of the external systems.
 func (g *Ground) StandInSettings() map[string]string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -350,7 +350,7 @@ func (g *Ground) started(name string, stop func() error) {
 	g.parts = append(g.parts, part{name, stop})
 }
 
-// startedServer registers a server for Close, and reports when it ends by itself.
+// startedServer registers a server for Close, and reports if it ends by itself.
 func (g *Ground) startedServer(name string, done <-chan struct{}, stop func() error) {
 	if g.ended == nil {
 		g.started(name, stop)
@@ -372,7 +372,7 @@ func (g *Ground) startedServer(name string, done <-chan struct{}, stop func() er
 	})
 }
 
-// Close stops everything that was started, the last started first.
+// Close stops everything that was started, in reverse order.
 func (g *Ground) Close() error {
 	g.mu.Lock()
 	parts := g.parts

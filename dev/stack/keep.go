@@ -45,7 +45,7 @@ type portsKept struct {
 	Torznab     int `json:"torznab"`
 }
 
-// of returns the port of a stand-in.
+// of returns the port of a simulator.
 func (p *portsKept) of(kind string) *int {
 	return map[string]*int{
 		kindTelegram: &p.Telegram, kindYandex: &p.Yandex, kindQBittorrent: &p.QBittorrent, kindWebSeed: &p.WebSeed,

@@ -18,8 +18,8 @@ type Programs struct {
 	Race bool // with the race detector
 }
 
-// Tags are the build tags of the programs. With stdjson the library for Telegram uses Go's own encoding of JSON. The one that
-// it uses without reserves 3.6 MB in every process when it starts.
+// Tags are the build tags of the programs. With stdjson the Telegram library uses Go's own JSON encoder. The one that
+// it uses without the tag reserves 3.6 MB in every process at its start.
 const Tags = "stdjson"
 
 // Build builds the programs with these names, such as worker. Without debugging information linking takes a third of
@@ -54,7 +54,7 @@ func (p Programs) Start(name string, settings map[string]string, log io.Writer) 
 	return Launch(command)
 }
 
-// Child is a program that runs. It ends with this process, for whatever reason that ends.
+// Child is a running program. It ends with this process, however that ends.
 type Child struct {
 	*exec.Cmd
 	done chan struct{}

@@ -8,12 +8,14 @@ import (
 	"golang.org/x/oauth2"
 
 	"stagecoach/api/client"
+	"stagecoach/internal/config"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
+	"stagecoach/starter/terminal"
 )
 
-// The users of the demo, by the ids of their Telegram accounts.
+// The users of the demo, by Telegram account id.
 const (
 	demoAdmin = 1000
 	DemoUser  = 1001
@@ -23,7 +25,15 @@ const (
 
 // prepareRecord creates the tables and the demo user, and returns the storage's tokens from the record.
 func (s *Stack) prepareRecord(ctx context.Context) (oauth2.Token, error) {
-	record, err := store.Open(ctx, s.DatabaseURL, s.Key)
+	// The other settings are complete only later.
+	c, err := config.Load(environmentOver(map[string]string{
+		"DATABASE_URL": s.DatabaseURL, "STAGECOACH_ENCRYPTION_KEY": s.kept.EncryptionKey,
+	}))
+	if len(c.EncryptionKeys) == 0 {
+		return oauth2.Token{}, terminal.UsageError(err.Error())
+	}
+
+	record, err := store.Open(ctx, s.DatabaseURL, c.EncryptionKeys...)
 	if err != nil {
 		return oauth2.Token{}, err
 	}

@@ -24,7 +24,7 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// startServers starts PostgreSQL with the record, Temporal and, where it is installed, qBittorrent in parallel: each takes
+// startServers starts PostgreSQL with the record, Temporal and, if it is installed, qBittorrent in parallel: each takes
 // seconds. It returns the storage's tokens from the record.
 func (s *Stack) startServers(ctx context.Context) (tokens oauth2.Token, err error) {
 	s.Screen.Draw("  PostgreSQL, Temporal and qBittorrent start")
@@ -103,15 +103,15 @@ func (s *Stack) showStep(step string) {
 	}
 }
 
-// useTemporal keeps the addresses of the Temporal that was started, and connects this process to it.
+// useTemporal records the addresses of the started Temporal, and connects this process to it.
 func (s *Stack) useTemporal(address, webUI string) error {
 	s.Info.WebUI = webUI
 	s.kept.Ports.Temporal, s.kept.Ports.WebUI = portOfURL("//"+address), portOfURL(webUI)
 	return pointTemporalClients(address)
 }
 
-// ofRecord names a file or folder of the state that belongs to the record. Temporal's workflows name rows by their ids,
-// and the chain's transfers are rows, so each record needs a Temporal and a chain of its own.
+// ofRecord names a file or folder of the state that belongs to the record. Temporal's workflows refer to rows by id,
+// and the chain's transfers are rows, so each record needs its own Temporal and chain.
 func (s *Stack) ofRecord(name, extension string) string {
 	if own, err := url.Parse(os.Getenv("DATABASE_URL")); err == nil && own.Host+own.Path != "" {
 		sum := sha256.Sum256([]byte(own.Host + own.Path))
@@ -120,8 +120,8 @@ func (s *Stack) ofRecord(name, extension string) string {
 	return filepath.Join(s.State, name+extension)
 }
 
-// pointTemporalClients connects the services of this process to our server, whatever the environment or the profile
-// file of the temporal CLI say.
+// pointTemporalClients connects the services of this process to our server, whatever the environment or the temporal
+// CLI's profile file say.
 func pointTemporalClients(address string) error {
 	for _, entry := range os.Environ() {
 		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "TEMPORAL_") {
@@ -138,8 +138,8 @@ func pointTemporalClients(address string) error {
 	)
 }
 
-// startStandIns starts the stand-ins for the outside systems. The disk accepts the tokens in the database, so that both
-// agree after either was replaced.
+// startStandIns starts the simulators of the external systems. The disk accepts the tokens in the database, so that
+// both agree after either was replaced.
 func (s *Stack) startStandIns(ctx context.Context, tokens oauth2.Token) error {
 	err := s.StartTelegram(telegramsim.Options{Dir: filepath.Join(s.State, "telegram"), Token: s.kept.TelegramToken})
 	if err != nil {
@@ -195,7 +195,7 @@ func onPort(port *int, start func(address string) error) error {
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// portOfURL returns the port of a URL, 0 when there is none.
+// portOfURL returns the port of a URL, 0 if there is none.
 func portOfURL(address string) int {
 	u, err := url.Parse(address)
 	if err != nil {

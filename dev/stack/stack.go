@@ -1,4 +1,4 @@
-// Package stack starts Stagecoach with everything that it needs: the one way to do so.
+// Package stack starts Stagecoach with all its dependencies: the one way to do so.
 package stack
 
 import (
@@ -17,7 +17,7 @@ import (
 
 const readyTime = time.Minute
 
-// Stack is everything that dev runs: worker and API, in this process or in some of their own, and what they need.
+// Stack is everything that dev runs: worker and API, in this process or in their own, and their dependencies.
 type Stack struct {
 	Ground
 	State    string // absolute path of the state folder
@@ -27,6 +27,7 @@ type Stack struct {
 	kept     kept
 	Info     devinfo.Info
 	Torrents torrents
+	Library  string // the library folder
 
 	RecordSince time.Time // when the database first saw the demo user; identifies the database
 
@@ -44,7 +45,7 @@ func New(state string, screen *terminal.Screen, broken context.CancelCauseFunc) 
 	return s
 }
 
-// Start starts all parts, in the order of their dependencies. The caller stops them with Stop, also after an error.
+// Start starts all parts, in the order of their dependencies. The caller stops them with Stop, even after an error.
 func (s *Stack) Start(ctx context.Context) (err error) {
 	if err := s.openLogs(); err != nil {
 		return err
@@ -57,7 +58,7 @@ func (s *Stack) Start(ctx context.Context) (err error) {
 	}
 	s.AdminToken = s.kept.AdminToken
 
-	if err := s.StartWebSeed(); err != nil { // it takes its port while nothing else looks for one
+	if err := s.StartWebSeed(); err != nil { // it takes its port while nothing else is choosing one
 		return err
 	}
 	tokens, err := s.startServers(ctx)
@@ -90,7 +91,7 @@ func (s *Stack) Start(ctx context.Context) (err error) {
 	return devinfo.WritePrivate(filepath.Join(s.State, devinfo.File), s.Info)
 }
 
-// Stop stops all parts, the last started first.
+// Stop stops all parts, in reverse order.
 func (s *Stack) Stop() error {
 	if len(s.parts) == 0 {
 		return nil
@@ -109,7 +110,7 @@ func (s *Stack) Stop() error {
 	return errors.Join(problems...)
 }
 
-// openLogs opens the logs of all parts to append to them.
+// openLogs opens the logs of all parts for appending.
 func (s *Stack) openLogs() error {
 	if err := os.MkdirAll(s.LogDir(), 0o755); err != nil {
 		return err
@@ -173,7 +174,7 @@ func (s *Stack) awaitReady(ctx context.Context) error {
 	}
 }
 
-// DropFolder is the folder of the Yandex stand-in.
+// DropFolder is the folder of the simulated Yandex.
 func (s *Stack) DropFolder() string { return filepath.Join(s.State, "yandex") }
 
 // Shown shortens the name of a file for a person in the current folder.
@@ -188,9 +189,6 @@ func (s *Stack) Shown(full string) string {
 	}
 	return brief
 }
-
-// Library is the library folder.
-func (s *Stack) Library() string { return s.ofRecord("library", "") }
 
 // ChatURL shows what the demo user's chat has received.
 func (s *Stack) ChatURL() string {

@@ -16,7 +16,7 @@ import (
 	"stagecoach/dev/sim/yandexsim"
 )
 
-// StandIn is a server that stands in for an outside system.
+// StandIn is a server that simulates an external system.
 type StandIn interface {
 	http.Handler
 	io.Closer
@@ -33,8 +33,9 @@ const (
 	kindTorznab     = "torznab"
 )
 
-// NewStandIn makes the stand-in of the options: telegramsim.Options, yandexsim.Options, torrentsim.QBittorrentOptions,
-// tonsim.TonCenterOptions, tonsim.FragmentOptions, oidcsim.Options or torznabsim.Options.
+// NewStandIn returns the simulator for the options: telegramsim.Options, yandexsim.Options,
+// torrentsim.QBittorrentOptions, tonsim.TonCenterOptions, tonsim.FragmentOptions, oidcsim.Options or
+// torznabsim.Options.
 func NewStandIn(options any) (StandIn, error) {
 	switch o := options.(type) {
 	case telegramsim.Options:
@@ -53,10 +54,10 @@ func NewStandIn(options any) (StandIn, error) {
 		return torznabsim.New(o)
 	}
 
-	return nil, fmt.Errorf("no stand-in has options like %T", options)
+	return nil, fmt.Errorf("no simulator has options like %T", options)
 }
 
-// DecodeStandIn makes the stand-in of a kind from its options as JSON.
+// DecodeStandIn returns the simulator of a kind for its options as JSON.
 func DecodeStandIn(kind string, options []byte) (StandIn, error) {
 	switch kind {
 	case kindTelegram:
@@ -75,7 +76,7 @@ func DecodeStandIn(kind string, options []byte) (StandIn, error) {
 		return decodeStandIn[torznabsim.Options](options)
 	}
 
-	return nil, fmt.Errorf("there is no stand-in %q", kind)
+	return nil, fmt.Errorf("there is no simulator %q", kind)
 }
 
 func decodeStandIn[O any](text []byte) (StandIn, error) {
@@ -86,14 +87,14 @@ func decodeStandIn[O any](text []byte) (StandIn, error) {
 	return NewStandIn(options)
 }
 
-// Served is a stand-in that is served at an address.
+// Served is a simulator that is served at an address.
 type Served struct {
 	StandIn
 	URL  string
 	halt func()
 }
 
-// Serve serves a stand-in at an address; "127.0.0.1:0" is any free one of this machine.
+// Serve serves a simulator at an address; "127.0.0.1:0" is any free one of this machine.
 func Serve(address string, standIn StandIn) (*Served, error) {
 	url, halt, err := sim.Start(address, standIn)
 	if err != nil {
@@ -102,7 +103,7 @@ func Serve(address string, standIn StandIn) (*Served, error) {
 	return &Served{standIn, url, halt}, nil
 }
 
-// Halt stops serving, as when the outside system is killed. The stand-in keeps its state.
+// Halt stops serving, as if the external system were killed. The simulator keeps its state.
 func (s *Served) Halt() { s.halt() }
 
 // Resume serves at the same address again.
@@ -111,7 +112,7 @@ func (s *Served) Resume() (err error) {
 	return err
 }
 
-// Close stops serving and closes the stand-in.
+// Close stops serving and closes the simulator.
 func (s *Served) Close() error {
 	s.halt()
 	return s.StandIn.Close()

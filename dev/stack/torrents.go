@@ -25,18 +25,18 @@ const (
 	slowSpeed    = 4 << 10
 )
 
-// torrents is the qBittorrent of dev: the real one where it is installed, else the stand-in.
+// torrents is the qBittorrent of dev: the real one if it is installed, otherwise a simulator.
 type torrents struct {
 	missing error // why there is no real one
 
 	Demo     *torrentsim.SeededTorrent
 	Spare    *torrentsim.SeededTorrent
 	Audio    *torrentsim.SeededTorrent
-	Slow     []*torrentsim.SeededTorrent // for the scene that goes on after the demo
+	Slow     []*torrentsim.SeededTorrent // for the scene after the demo
 	SlowTime time.Duration               // how long each of them takes
 }
 
-// startQBittorrent starts the real one where it is installed.
+// startQBittorrent starts the real one if it is installed.
 func (s *Stack) startQBittorrent(ctx context.Context) error {
 	if _, _, s.Torrents.missing = servers.FindQBittorrent(ctx); s.Torrents.missing != nil {
 		return ctx.Err()
@@ -57,7 +57,7 @@ func (s *Stack) startQBittorrent(ctx context.Context) error {
 	return nil
 }
 
-// startTorrentStandIn starts the stand-in for qBittorrent where the real one is missing.
+// startTorrentStandIn starts a simulator if the real qBittorrent is missing.
 func (s *Stack) startTorrentStandIn() error {
 	if s.Torrents.missing == nil {
 		return nil
@@ -65,7 +65,7 @@ func (s *Stack) startTorrentStandIn() error {
 
 	err := s.StartQBittorrentStandIn(torrentsim.QBittorrentOptions{
 		Dir:      filepath.Join(s.State, "qbittorrent-standin"),
-		Username: "admin", Password: "adminadmin", // of nothing that is worth a secret
+		Username: "admin", Password: "adminadmin", // guards nothing worth a secret
 		Save: true, SavePath: filepath.Join(s.State, "downloads"),
 		Plan: torrentsim.TorrentPlan{Meta: 2 * time.Second, Check: 500 * time.Millisecond, Duration: 5 * time.Second},
 	})
@@ -73,12 +73,12 @@ func (s *Stack) startTorrentStandIn() error {
 		return err
 	}
 
-	s.Screen.Say("  qBittorrent  a stand-in, which fetches from web seeds alone: %v", s.Torrents.missing)
+	s.Screen.Say("  qBittorrent  a simulator, which fetches only from web seeds: %v", s.Torrents.missing)
 	return nil
 }
 
-// addTorrents makes the torrents of the web seed. It comes before qBittorrent, which continues those of the last run at
-// once and retries a web seed that does not answer only after a long time.
+// addTorrents creates the torrents of the web seed. It runs before qBittorrent, which resumes those of the last run
+// immediately and only retries an unresponsive web seed after a long time.
 func (s *Stack) addTorrents() (err error) {
 	s.WebSeed.SetSpeed(seedSpeed)
 	if s.Torrents.Spare, err = s.WebSeed.Add(torrentsim.TorrentSpec{Name: spareTorrent, Size: torrentSize}); err != nil {

@@ -5,10 +5,10 @@ import (
 	"stagecoach/dev/sim/torznabsim"
 )
 
-// torznabKey is the key of dev's stand-in for Prowlarr.
+// torznabKey is the key of dev's simulated Prowlarr.
 const torznabKey = "only-for-the-stand-in"
 
-// StartTorznab starts the stand-in for Prowlarr.
+// StartTorznab starts the simulated Prowlarr.
 func (g *Ground) StartTorznab(o torznabsim.Options) (err error) {
 	if g.StandIns.Torznab, err = g.startStandIn(kindTorznab, o); err != nil {
 		return err
@@ -20,8 +20,8 @@ func (g *Ground) StartTorznab(o torznabsim.Options) (err error) {
 	return nil
 }
 
-// Releases are what dev's stand-in for Prowlarr finds: a release of each torrent of the web seed, and one with
-// more seeders that nobody shares. A torrent without an address has releases that lead to a magnet link.
+// Releases are what dev's simulated Prowlarr finds: a release of each torrent of the web seed, and one with more
+// seeders that nobody actually shares. A torrent without a URL has releases that lead to a magnet link.
 func Releases(demo, spare, spareAudio *torrentsim.SeededTorrent) []torznabsim.Release {
 	const nobodyShares = "magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a&dn=On+Wheels"
 	file := func(title string, of *torrentsim.SeededTorrent, audio bool) torznabsim.Release {

@@ -10,9 +10,9 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// EventsAfter lists all committed events that follow a place. Transactions in other databases, as other tests have
-// them, may hold some back for a moment: one that ended after the snapshot was taken is no longer known to be another
-// database's.
+// EventsAfter lists all committed events after a cursor. Transactions in other databases, such as other tests', may
+// hold some back for a moment: once one has ended after the snapshot was taken, it is no longer known that it belongs
+// to another database.
 func EventsAfter(t testing.TB, url string, s *store.Store, from core.Cursor) []core.StreamedEvent {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)

@@ -21,7 +21,7 @@ type Record map[string]string
 // Traces are the tables that a refused request may change: it is audited.
 var Traces = []string{"audit_log"}
 
-// RecordOf reads the checksum of each table besides some. When a token was used last is not part of it.
+// RecordOf reads the checksum of each table except some. The time of a token's last use is not included.
 func RecordOf(t testing.TB, db Querier, besides ...string) Record {
 	t.Helper()
 	rows, err := db.Query(t.Context(), `SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition

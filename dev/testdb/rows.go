@@ -8,7 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// RowsRead counts the rows and index entries that all sessions have read in our tables, after those have ended.
+// RowsRead counts the rows and index entries that all sessions have read in our tables, after those sessions have
+// ended.
 func RowsRead(t testing.TB, url string) (read int64) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)

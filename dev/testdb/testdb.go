@@ -1,4 +1,5 @@
-// Package testdb gives tests a real PostgreSQL: one private server per test process, one migrated database per test.
+// Package testdb provides tests with a real PostgreSQL: one private server per test process, one migrated database per
+// test.
 //
 // A package that uses it stops the server when its tests are over:
 //
@@ -33,11 +34,11 @@ var (
 	serial atomic.Int64
 )
 
-// server is the private server; its first database holds the schema that all others are copied from.
+// server is the private server; its first database holds the schema from which all others are copied.
 type server struct {
 	postgres *servers.Postgres
 	dir      string
-	create   sync.Mutex // PostgreSQL copies a database only without connections to it
+	create   sync.Mutex // PostgreSQL only copies a database without connections to it
 }
 
 func start() (*server, error) {
@@ -57,7 +58,7 @@ func start() (*server, error) {
 	return &server{postgres: postgres, dir: dir}, migrate(ctx, postgres.URL)
 }
 
-// newFolder makes a folder for a server, which may run as another user and needs access.
+// newFolder creates a folder for a server, which may run as another user and needs access.
 func newFolder(within string) (string, error) {
 	dir, err := os.MkdirTemp(within, "stagecoach-testdb-")
 	if err != nil {
@@ -103,7 +104,7 @@ func New(t testing.TB) *store.Store {
 	return s
 }
 
-// Connect opens a connection of its own to a database until the test ends.
+// Connect opens a separate connection to a database until the test ends.
 func Connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -163,7 +164,7 @@ func database(t testing.TB, create func(*server, context.Context, string) error)
 		t.Fatalf("a database for the test: %v", err)
 	}
 
-	t.Cleanup(func() { // also with open connections, such as those of a program that was just killed
+	t.Cleanup(func() { // even with open connections, such as those of a program that was just killed
 		if err := s.exec(context.WithoutCancel(t.Context()), "DROP DATABASE "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)"); err != nil {
 			t.Logf("a database stays until the server ends: %v", err)
 		}
@@ -172,8 +173,8 @@ func database(t testing.TB, create func(*server, context.Context, string) error)
 	return withDatabase(s.postgres.URL, name)
 }
 
-// Template returns the address of the migrated database that all others are copied from. It must not be written to, and
-// no copy is made while there is a connection to it: use it only after a package's tests.
+// Template returns the address of the migrated database from which all others are copied. It must not be written to,
+// and no copy is made while there is a connection to it: use it only after a package's tests.
 func Template() (string, error) {
 	s, err := shared()
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 
 // Trips counts the round trips of connections to a database.
 type Trips struct {
-	URL   string // of the database, by way of the counter
+	URL   string // of the database, through the counter
 	count atomic.Int64
 }
 
-// CountTrips counts the round trips of those who connect to a database by the counter's URL.
+// CountTrips counts the round trips of clients that connect to a database through the counter's URL.
 func CountTrips(t testing.TB, database string) *Trips {
 	t.Helper()
 	target, err := url.Parse(database)
@@ -45,7 +45,7 @@ func CountTrips(t testing.TB, database string) *Trips {
 	return trips
 }
 
-// Count returns the number of round trips so far. Those that only begin a connection, find out whether one still works, or
+// Count returns the number of round trips so far. Those that only open a connection, check whether one still works, or
 // prepare a statement do not count: how often they happen depends on how many connections the load opens.
 func (c *Trips) Count() int { return int(c.count.Load()) }
 
@@ -54,10 +54,10 @@ const (
 	messageHeader   = 1 + 4 // its kind, and its length without the kind
 	commandComplete = 'C'   // a statement was executed
 	errorResponse   = 'E'
-	readyForQuery   = 'Z' // ends every answer
+	readyForQuery   = 'Z' // ends every response
 )
 
-// forward passes on what both sides say, and counts the answers.
+// forward passes on what both sides send, and counts the responses.
 func (c *Trips) forward(client net.Conn, address string) {
 	defer client.Close()
 	server, err := net.Dial("tcp", address)

@@ -21,7 +21,7 @@ func WalkTo[R any, S, A ~string, F any](
 	return nil
 }
 
-// wayTo returns the fewest rules that lead from one state to another.
+// wayTo returns the shortest sequence of rules from one state to another.
 func wayTo[S, A ~string, F any](table lifecycle.Table[S, A, F], from, to S) []lifecycle.Rule[S, A, F] {
 	ways := map[S][]lifecycle.Rule[S, A, F]{from: {}}
 	for next := []S{from}; len(next) > 0 && ways[to] == nil; next = next[1:] {

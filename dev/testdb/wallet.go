@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// AsWallet gives the URL of the migrated database at address for a role that may do what the process for payments does, and no
-// more.
+// AsWallet returns the URL of the migrated database at address for a role with exactly the rights of the payments
+// process.
 func AsWallet(t testing.TB, address string) string {
 	t.Helper()
 	role, target := WalletRole(t, address)
@@ -26,7 +26,7 @@ func AsWallet(t testing.TB, address string) string {
 	return target
 }
 
-// WalletRole makes a role that may do nothing yet, and gives its name and its URL of the database at address.
+// WalletRole creates a role without any rights, and returns its name and its URL of the database at address.
 func WalletRole(t testing.TB, address string) (role, itsURL string) {
 	t.Helper()
 	target, err := url.Parse(address)

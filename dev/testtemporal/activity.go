@@ -14,7 +14,7 @@ import (
 )
 
 // Repeat runs an activity again and again, as a schedule does, until stop is called or the test ends. Each run gets the
-// result of the last one that succeeded.
+// result of the last successful one.
 func Repeat[T any](t testing.TB, run func(ctx context.Context, last T) (T, error)) (stop func()) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// Environment makes an environment in which a workflow runs in skipped time. Its time-outs suit a busy machine: the
+// Environment returns an environment in which a workflow runs in skipped time. Its timeouts suit a busy machine: the
 // SDK's own report a deadlock after a second without progress and end the test after three.
 func Environment() *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite

@@ -22,10 +22,10 @@ type Hang struct {
 	release       chan struct{} // releases the caller that still waits when the test ends
 }
 
-// NewHang makes a call that hangs once.
+// NewHang returns a call that hangs once.
 func NewHang() *Hang { return &Hang{goesOn: make(chan struct{}), release: make(chan struct{})} }
 
-// Call blocks until ctx or the test ends, the first time; later calls return at once.
+// Call blocks until ctx or the test ends, the first time; later calls return immediately.
 func (h *Hang) Call(ctx context.Context) error {
 	answered := true
 	h.first.Do(func() {
@@ -42,7 +42,7 @@ func (h *Hang) Call(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Within makes Temporal run an activity with a heartbeat time-out of four seconds until a second call succeeds. It
+// Within makes Temporal run an activity with a heartbeat timeout of four seconds until a second call succeeds. It
 // returns how the attempts ended.
 func (h *Hang) Within(t *testing.T, run func(context.Context) error) (ends []error) {
 	t.Helper()

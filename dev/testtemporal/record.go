@@ -17,13 +17,13 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// History returns all events of a workflow's run; without a run, of the last one.
+// History returns all events of a workflow run; without a run, of the last one.
 func (s *Server) History(t testing.TB, workflowID, run string) []*historypb.HistoryEvent {
 	t.Helper()
 	return History(t, s.Client, workflowID, run)
 }
 
-// History returns all events of a workflow's run; without a run, of the last one.
+// History returns all events of a workflow run; without a run, of the last one.
 func History(t testing.TB, c client.Client, workflowID, run string) (events []*historypb.HistoryEvent) {
 	t.Helper()
 	pages := c.GetWorkflowHistory(
@@ -42,7 +42,7 @@ func History(t testing.TB, c client.Client, workflowID, run string) (events []*h
 }
 
 // Record returns the version under which the histories of a package are to be saved for its replay tests, or skips the
-// test. A saved history stands for workflows in production, and later code must still replay it: save new ones beside
+// test. A saved history represents workflows in production, and later code must still replay it: save new ones beside
 // the old ones.
 func Record(t testing.TB) Version {
 	t.Helper()
@@ -56,7 +56,7 @@ func Record(t testing.TB) Version {
 // Version is part of the names of saved histories.
 type Version string
 
-// Save writes a history into folder, an event a line; "" is the package's own. A history that was saved before stays:
+// Save writes a history to folder, one event per line; "" is the package's own. A previously saved history stays:
 // delete its file to record it again.
 func (v Version) Save(t testing.TB, folder, name string, events []*historypb.HistoryEvent) {
 	t.Helper()
@@ -115,7 +115,7 @@ func linesOf(events []*historypb.HistoryEvent) ([]byte, error) {
 // unread are fields that no replay reads: they name the machine, the build and the server's tasks.
 var unread = []string{"taskId", "identity", "requestId", "historySizeBytes", "workerVersion"}
 
-// forget takes out of an event what no replay reads.
+// forget removes from an event what no replay reads.
 func forget(fields map[string]any) {
 	for _, name := range unread {
 		delete(fields, name)

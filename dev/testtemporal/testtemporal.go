@@ -1,5 +1,6 @@
-// Package testtemporal gives tests real Temporal servers. Each is lent to one test at a time, which has its task queues
-// to itself. A test process starts as many as its tests need at once, because a start takes longer than most tests.
+// Package testtemporal provides tests with real Temporal servers. Each is lent to one test at a time, which has its
+// task queues to itself. A test process starts as many as its tests need at the same time, because a start takes longer
+// than most tests.
 //
 // A package that uses it stops the servers when its tests are over:
 //
@@ -23,7 +24,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// atOnce bounds the servers of a process.
+// atOnce limits the servers of a process.
 const atOnce = 4
 
 // Server is a Temporal server with our search attributes.
@@ -80,7 +81,7 @@ func Namespace(t testing.TB) (s *Server, name string) {
 	time.Sleep(time.Until(s.ready))
 	name = s.namespace()
 	s.serial++
-	if err := s.nextNamespace(); err != nil { // while this one is used
+	if err := s.nextNamespace(); err != nil { // while this one is in use
 		s.stop() // the next test would fail too
 		t.Fatal(err)
 	}
@@ -96,12 +97,12 @@ func Namespace(t testing.TB) (s *Server, name string) {
 	return s, name
 }
 
-// propagation bounds how long each part of a server does not know a new namespace and its search attributes.
+// propagation limits how long each part of a server does not know a new namespace and its search attributes.
 const propagation = `system.namespaceCacheRefreshInterval="1s"`
 
 func (s *Server) namespace() string { return fmt.Sprintf("test-%d", s.serial) }
 
-// nextNamespace makes the next namespace.
+// nextNamespace creates the next namespace.
 func (s *Server) nextNamespace() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -127,7 +128,7 @@ func (s *Server) nextNamespace() error {
 	}
 }
 
-// Own starts a server with a configuration of the test's own, such as "limit.historyCount.suggestContinueAsNew=40".
+// Own starts a server with the test's own configuration, such as "limit.historyCount.suggestContinueAsNew=40".
 func Own(t testing.TB, dynamic ...string) *Server {
 	t.Helper()
 	s, err := start(dynamic...)

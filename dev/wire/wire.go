@@ -1,4 +1,4 @@
-// Package wire is a way to a server that a test can cut.
+// Package wire is a connection to a server that a test can cut, or make hang.
 package wire
 
 import (
@@ -17,9 +17,10 @@ type Wire struct {
 	mu     sync.Mutex
 	isCut  bool
 	open   []net.Conn
+	flow   sync.RWMutex // locked: nothing gets through
 }
 
-// New makes a wire to the server of a URL, for the time of a test.
+// New returns a wire to the server of a URL, for the duration of a test.
 func New(t testing.TB, address string) *Wire {
 	t.Helper()
 	target, err := url.Parse(address)
@@ -58,11 +59,30 @@ func (w *Wire) forward(conn net.Conn) {
 		return
 	}
 	w.open = append(w.open, conn, far)
-	go func() { _, _ = io.Copy(conn, far); _ = conn.Close() }()
-	go func() { _, _ = io.Copy(far, conn); _ = far.Close() }()
+	for _, way := range [][2]net.Conn{{conn, far}, {far, conn}} {
+		go func() { _, _ = io.Copy(gate{way[0], w}, way[1]); _ = way[0].Close() }()
+	}
 }
 
-// Cut ends all connections and takes no new ones.
+// gate is one end of a connection, which gets nothing while the wire hangs.
+type gate struct {
+	io.Writer
+	wire *Wire
+}
+
+func (g gate) Write(b []byte) (int, error) {
+	g.wire.flow.RLock()
+	defer g.wire.flow.RUnlock()
+	return g.Writer.Write(b)
+}
+
+// Hang lets nothing through until resume is called: connections are accepted, and stay silent, as with a frozen server.
+func (w *Wire) Hang() (resume func()) {
+	w.flow.Lock()
+	return w.flow.Unlock
+}
+
+// Cut closes all connections and accepts no new ones.
 func (w *Wire) Cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +93,7 @@ func (w *Wire) Cut() {
 	w.open = nil
 }
 
-// Mend takes new connections again.
+// Mend accepts new connections again.
 func (w *Wire) Mend() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,34 +5,24 @@ import (
 	"time"
 )
 
-// Addresses bounds how many requests one network address may make in this process. It is safe for concurrent use.
+// Addresses limits how many requests one network address may make in this process. It is safe for concurrent use.
 type Addresses struct {
 	limit string // its name, in refusals
-	rate  Rate   // of each address; zero: no bound
+	rate  Rate   // per address; zero: no limit
 	rates Rates[netip.Prefix]
 }
 
-// NewAddresses makes the bound of so many requests per second; 0: none.
+// NewAddresses makes a limit of this many requests per second; 0: none.
 func NewAddresses(limit string, perSecond int) *Addresses {
 	return &Addresses{limit: limit, rate: afterPause(perSecond)}
 }
 
-// Take counts a request of an address, or refuses it with RATE_LIMITED.
+// Take counts a request from an address, or refuses it with RATE_LIMITED.
 func (a *Addresses) Take(remote string) error {
 	if a.rate.Burst == 0 {
 		return nil
 	}
 	return a.refusal(a.rates.Take(Network(remote), a.rate))
-}
-
-// check refuses an address whose allowance is used up.
-func (a *Addresses) check(remote string) error { return a.refusal(a.rates.Check(Network(remote))) }
-
-// spend counts a request of an address.
-func (a *Addresses) spend(remote string) {
-	if a.rate.Burst > 0 {
-		a.rates.Spend(Network(remote), a.rate)
-	}
 }
 
 func (a *Addresses) refusal(wait time.Duration) error {
@@ -42,8 +32,7 @@ func (a *Addresses) refusal(wait time.Duration) error {
 	return tooMany(a.limit, wait)
 }
 
-// Network is what one attacker can use: an IPv4 address, or an IPv6 network of 64 bits. All unknown addresses share
-// one.
+// Network is what one attacker can use: an IPv4 address, or a /64 IPv6 network. All unknown addresses share one.
 func Network(remote string) netip.Prefix {
 	from, err := netip.ParseAddrPort(remote)
 	if err != nil {

@@ -18,8 +18,8 @@ var (
 	boss = account.User{ID: 3, Role: account.RoleAdmin, Status: account.UserActive}
 )
 
-// TestUsersHaveAnAllowance floods with one user's requests: the burst gets through, what the time brings back, and no
-// more.
+// TestUsersHaveAnAllowance floods with one user's requests: the burst passes, then what is replenished over time, and
+// no more.
 func TestUsersHaveAnAllowance(t *testing.T) {
 	t.Parallel()
 	const perSecond, burst = 20, 5 * 20
@@ -78,7 +78,7 @@ func TestARefusedUserMayTryWhenTold(t *testing.T) {
 	}
 }
 
-// TestAgentsUseTheirOwnersAllowance lets an owner and two agents through as often as the owner alone.
+// TestAgentsUseTheirOwnersAllowance admits an owner and two agents as often as the owner alone.
 func TestAgentsUseTheirOwnersAllowance(t *testing.T) {
 	t.Parallel()
 	const perSecond, burst = 4, 5 * 4
@@ -107,7 +107,7 @@ func TestAgentsUseTheirOwnersAllowance(t *testing.T) {
 func TestOneRequestMayBeWorthMany(t *testing.T) {
 	t.Parallel()
 	users := allowance.NewUsers(2)
-	if err := users.TakeMany(anna, 1000); err != nil { // more than any burst: it is possible after a pause
+	if err := users.TakeMany(anna, 1000); err != nil { // more than any burst: possible after a pause
 		t.Fatal(err)
 	}
 	if err := users.Take(anna); fault.CodeOf(err) != fault.RateLimited {
@@ -115,7 +115,7 @@ func TestOneRequestMayBeWorthMany(t *testing.T) {
 	}
 }
 
-// TestAdministratorsAndNoLimit lets all through.
+// TestAdministratorsAndNoLimit admits everything.
 func TestAdministratorsAndNoLimit(t *testing.T) {
 	t.Parallel()
 	limited, unlimited := allowance.NewUsers(1), allowance.NewUsers(0)
@@ -129,9 +129,9 @@ func TestAdministratorsAndNoLimit(t *testing.T) {
 	}
 }
 
-// TestRatesForgetThoseWhoRest counts more keys than are remembered: the memory stays bounded, and a key that has used
-// up its allowance stays refused as long as others rest.
-func TestRatesForgetThoseWhoRest(t *testing.T) {
+// TestRatesForgetIdleUsers counts more keys than are remembered: the memory stays bounded, and a key that has used
+// up its allowance stays refused while others are idle.
+func TestRatesForgetIdleUsers(t *testing.T) {
 	t.Parallel()
 	var rates allowance.Rates[int]
 	seldom, often := allowance.Rate{PerSecond: 0.001, Burst: 1}, allowance.Rate{PerSecond: 1e9, Burst: 1}
@@ -151,7 +151,7 @@ func TestRatesForgetThoseWhoRest(t *testing.T) {
 	}
 }
 
-// TestWrongTokensAreBounded counts wrong tokens of an address, and those alone.
+// TestWrongTokensAreBounded counts an address's wrong tokens, and only those.
 func TestWrongTokensAreBounded(t *testing.T) {
 	t.Parallel()
 	const perSecond, flooder, neighbour = 1, "192.0.2.1:1000", "192.0.2.2:1000"
@@ -190,7 +190,7 @@ func TestWrongTokensAreBounded(t *testing.T) {
 	}
 }
 
-// TestGuessesComeFromNetworks tells which addresses count as one.
+// TestGuessesComeFromNetworks checks which addresses count as one.
 func TestGuessesComeFromNetworks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -1,4 +1,4 @@
 package allowance
 
-// Remembered is how many keys are remembered.
+// Remembered is the number of remembered keys.
 func (r *Rates[K]) Remembered() int { return len(r.limiters) }

@@ -4,7 +4,7 @@ import "time"
 
 const known = time.Hour
 
-// Guesses bounds how many requests with a wrong token or session one network address may make in this process. Valid
+// Guesses limits how many requests with a wrong token or session one network address may make in this process. Valid
 // ones do not count, and one that was valid within the last hour is never refused: users behind one proxy share its
 // address with an attacker. It is safe for concurrent use.
 type Guesses struct {
@@ -12,17 +12,17 @@ type Guesses struct {
 	right *secrets // until when they need no allowance
 }
 
-// NewGuesses makes the bound of so many wrong secrets per second; 0: none.
+// NewGuesses makes a limit of this many wrong secrets per second; 0: none.
 func NewGuesses(perSecond int) *Guesses {
 	return &Guesses{wrong: NewAddresses(LimitWrongTokens, perSecond), right: newSecrets()}
 }
 
-// Check refuses a secret of an address that has sent too many wrong ones, with RATE_LIMITED.
+// Check refuses a secret from an address that has sent too many wrong ones, with RATE_LIMITED.
 func (g *Guesses) Check(remote, secret string) error {
 	if time.Now().Before(g.right.until(secret)) {
 		return nil
 	}
-	return g.wrong.check(remote)
+	return g.wrong.refusal(g.wrong.rates.Check(Network(remote)))
 }
 
 // Right remembers a valid secret.
@@ -32,8 +32,10 @@ func (g *Guesses) Right(secret string) {
 	}
 }
 
-// Wrong counts a secret that is not valid.
+// Wrong counts an invalid secret.
 func (g *Guesses) Wrong(remote, secret string) {
 	g.right.drop(secret) // it was revoked
-	g.wrong.spend(remote)
+	if g.wrong.rate.Burst > 0 {
+		g.wrong.rates.Spend(Network(remote), g.wrong.rate)
+	}
 }

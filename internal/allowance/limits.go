@@ -6,33 +6,35 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Names of limits beside those of store.Quotas, in details of RATE_LIMITED and in the metric of refused requests.
+// Names of limits besides those of store.Quotas, used in details of RATE_LIMITED and in the metric of refused requests.
 const (
 	LimitRequests    = "requests"
 	LimitWrongTokens = "wrong_tokens"
 	LimitNewcomers   = "newcomers"
 	LimitReceipts    = "receipts"
-	LimitInvitations = "invitations" // people whom a user asks to join workspaces
-	LimitSearches    = "searches"    // of a user for releases
+	LimitInvitations = "invitations" // people invited to workspaces, per user
+	LimitSearches    = "searches"    // per user, for releases and in tasks
 	LimitStreams     = "streams"
 	LimitAllStreams  = "all_streams" // of a process
-	LimitBodies      = "bodies"      // that a process holds
+	LimitBodies      = "bodies"      // held by a process
+	LimitCatalogue   = "catalogue"   // pages for reading apps being written by a process
+	LimitOpenFiles   = "open_files"  // in the library, read by reading apps
 	LimitConnections = "connections" // of a process, and of one address to it
-	LimitChatLine    = "chat_line"   // updates of one chat that wait in the bot
+	LimitChatLine    = "chat_line"   // updates of one chat waiting in the bot
 )
 
-// Limits are these names.
+// Limits lists these names.
 var Limits = []string{
 	LimitRequests, LimitWrongTokens, LimitNewcomers, LimitReceipts, LimitInvitations, LimitSearches, LimitStreams, LimitAllStreams,
-	LimitBodies, LimitConnections, LimitChatLine,
+	LimitBodies, LimitCatalogue, LimitOpenFiles, LimitConnections, LimitChatLine,
 }
 
-// tooMany is the refusal of a request or of a guess, with the time to wait.
+// tooMany refuses a request or a guess, with the time to wait.
 func tooMany(limit string, wait time.Duration) error {
 	return fault.New(fault.RateLimited, "too many requests: slow down").With("limit", limit).After(wait)
 }
 
-// LimitOf names the limit that an error says is reached; empty: none.
+// LimitOf names the limit behind an error; empty: none.
 func LimitOf(err error) string {
 	refusal := fault.As(err)
 	if refusal == nil {

@@ -1,32 +1,43 @@
 package allowance
 
 import (
+	"crypto/sha256"
+	"net/netip"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 )
 
-// remembered bounds the keys, and the secrets, that one memory has: some megabytes.
+// remembered bounds the keys, and the secrets, of one memory: some megabytes.
 const remembered = 20_000
 
-// Rate is how often something may happen: PerSecond on average, Burst at once after a pause.
+// Rate is how often something may happen: PerSecond on average, in bursts of at most Burst.
 type Rate struct {
 	PerSecond float64 // must be positive
 	Burst     int     // at least 1
 }
 
-// Rates bounds how often something may happen in this process, for each key by itself. It is safe for concurrent use.
+// Hash stands for a text as a key.
+type Hash = [sha256.Size]byte
+
+// Key is what rates are kept by. All keys have a fixed size: a caller's text could use any amount of memory, so its
+// hash is the key.
+type Key interface {
+	int | int64 | netip.Prefix | Hash
+}
+
+// Rates limits how often something may happen in this process, separately for each key. It is safe for concurrent use.
 // The zero value has counted nothing yet.
-type Rates[K comparable] struct {
+type Rates[K Key] struct {
 	mu       sync.Mutex
 	limiters map[K]*rate.Limiter
 }
 
-// Take counts one event of a key. When there were too many, it counts nothing and returns how long to wait.
+// Take counts one event of a key. If there were too many, it counts nothing and returns how long to wait.
 func (r *Rates[K]) Take(key K, of Rate) (wait time.Duration) { return r.TakeMany(key, of, 1) }
 
-// TakeMany is Take for n events at once, of which no more than a burst are possible.
+// TakeMany is Take for n events at once, at most a burst.
 func (r *Rates[K]) TakeMany(key K, of Rate, n int) (wait time.Duration) {
 	now := time.Now()
 	r.mu.Lock()
@@ -39,7 +50,7 @@ func (r *Rates[K]) TakeMany(key K, of Rate, n int) (wait time.Duration) {
 	return waitOf(limiter, now, n)
 }
 
-// Check returns how long to wait before an event of a key is possible, and counts nothing.
+// Check returns how long to wait until an event of a key is possible, and counts nothing.
 func (r *Rates[K]) Check(key K) (wait time.Duration) {
 	now := time.Now()
 	r.mu.Lock()
@@ -52,7 +63,7 @@ func (r *Rates[K]) Check(key K) (wait time.Duration) {
 	return waitOf(limiter, now, 1)
 }
 
-// Spend counts an event of a key that has happened, even where it was one too many.
+// Spend counts an event of a key that has happened, even if it exceeds the limit.
 func (r *Rates[K]) Spend(key K, of Rate) {
 	now := time.Now()
 	r.mu.Lock()
@@ -60,7 +71,7 @@ func (r *Rates[K]) Spend(key K, of Rate) {
 	r.limiter(key, of, now).ReserveN(now, 1)
 }
 
-// limiter returns the limiter of a key. r.mu must be held.
+// limiter returns a key's limiter. r.mu must be held.
 func (r *Rates[K]) limiter(key K, of Rate, now time.Time) *rate.Limiter {
 	limiter := r.limiters[key]
 	if limiter != nil {
@@ -71,7 +82,7 @@ func (r *Rates[K]) limiter(key K, of Rate, now time.Time) *rate.Limiter {
 		r.limiters = map[K]*rate.Limiter{}
 	}
 
-	// A key whose allowance is whole has the effect of one that is not known.
+	// A key with a full allowance is equivalent to an unknown one.
 	makeRoom(r.limiters, func(l *rate.Limiter) bool { return l.TokensAt(now) >= float64(l.Burst()) })
 
 	limiter = rate.NewLimiter(rate.Limit(of.PerSecond), of.Burst)
@@ -79,15 +90,15 @@ func (r *Rates[K]) limiter(key K, of Rate, now time.Time) *rate.Limiter {
 	return limiter
 }
 
-// waitOf returns when n events are possible that are not possible now.
+// waitOf returns how long until n events are possible that are not possible now.
 func waitOf(limiter *rate.Limiter, now time.Time, n int) time.Duration {
 	missing := float64(n) - limiter.TokensAt(now)
 	return max(time.Millisecond, time.Duration(missing/float64(limiter.Limit())*float64(time.Second)))
 }
 
-// makeRoom drops from a full memory what is over, and everything when too much is left: limits do not stop a flood from
-// so many addresses, and a valid token is soon stored again.
-func makeRoom[K comparable, V any](memory map[K]V, over func(V) bool) {
+// makeRoom drops expired entries from a full memory, and everything if too much is left: limits do not stop a flood
+// from that many addresses, and a valid token is soon stored again.
+func makeRoom[K Key, V any](memory map[K]V, over func(V) bool) {
 	if len(memory) < remembered {
 		return
 	}

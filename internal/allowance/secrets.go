@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// secrets remembers something of secrets, each until a time of its own, in a bounded memory that holds none of them.
+// secrets remembers something about secrets, each until its own time, in a bounded memory that contains none of them.
 type secrets struct {
 	mu    sync.Mutex
-	times map[[sha256.Size]byte]time.Time
+	times map[Hash]time.Time
 }
 
-func newSecrets() *secrets { return &secrets{times: map[[sha256.Size]byte]time.Time{}} }
+func newSecrets() *secrets { return &secrets{times: map[Hash]time.Time{}} }
 
-// until gives the time that was put for a secret; zero: none was, or it is forgotten.
+// until returns the time stored for a secret; zero: none, or forgotten.
 func (s *secrets) until(secret string) time.Time {
 	hash := sha256.Sum256([]byte(secret))
 	s.mu.Lock()

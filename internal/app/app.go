@@ -13,9 +13,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/mymmrac/telego"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"golang.org/x/oauth2"
 
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
@@ -27,8 +29,8 @@ import (
 	"stagecoach/internal/yandex"
 )
 
-// Main runs a service with the program's settings of the environment until a signal asks it to stop, and gives the exit
-// code. With the one argument version, or --version, it only prints that.
+// Main runs a service with the program's settings from the environment until a signal stops it, and returns the exit
+// code. With the single argument version, or --version, it only prints that.
 func Main(program config.Program, service func(context.Context, config.Config, *slog.Logger) error) int {
 	if AsksVersion(os.Args[1:]) {
 		fmt.Fprintln(os.Stdout, ThisBuild())
@@ -51,7 +53,7 @@ func Main(program config.Program, service func(context.Context, config.Config, *
 		<-signals
 		stop()
 		<-signals
-		log.Error("told to stop again: ends at once")
+		log.Error("second signal: exiting now")
 		os.Exit(1)
 	}()
 
@@ -62,8 +64,8 @@ func Main(program config.Program, service func(context.Context, config.Config, *
 	return 0
 }
 
-// requestPatience is how long a request waits for its workflow's outcome: longer than a lost workflow task takes to be
-// repeated.
+// requestPatience is how long a request waits for its workflow's outcome: longer than the retry of a lost workflow task
+// takes.
 const requestPatience = 25 * time.Second
 
 // processMetrics are shared by the services of one process: dev runs both.
@@ -90,7 +92,7 @@ type Connections struct {
 }
 
 // Connect connects to everything that both services need; PostgreSQL and Temporal may still be starting. service is the
-// process's part; apply puts the codec, if there is one, into the options of the client of Temporal.
+// process's part; apply puts the codec, if any, into the Temporal client's options.
 func Connect(
 	ctx context.Context, c config.Config, log *slog.Logger, service string, apply func(*codec.Codec, *client.Options),
 ) (_ *Connections, err error) {
@@ -104,6 +106,9 @@ func Connect(
 	if err = RetryWhileUnavailable(ctx, log, "the database", func() error { return app.Store.Migrate(ctx) }); err != nil {
 		return nil, err
 	}
+	if err = warnOfNewerSchema(ctx, app.Store, log); err != nil {
+		return nil, err
+	}
 
 	app.Liveness = liveness.New(liveness.Options{
 		Store: app.Store.Operations, Identity: identity(service), Service: service, Version: Version, Log: log,
@@ -115,24 +120,29 @@ func Connect(
 	if err = app.connectOutside(); err != nil {
 		return nil, err
 	}
-	if err = app.seedTokens(ctx); err != nil {
+
+	first := oauth2.Token{AccessToken: c.Yandex.AccessToken, RefreshToken: c.Yandex.RefreshToken}
+	err = RetryWhileUnavailable(ctx, log, "the database", func() error {
+		return app.Store.Accounts.TokenStore(yandexTokens).Seed(ctx, first)
+	})
+	if err != nil {
 		return nil, err
 	}
-
 	return app, nil
 }
 
-// connectionsOf is the default number of connections to PostgreSQL of a process. docker-compose.yml has the sum of all.
+// connectionsOf is a process's default number of connections to PostgreSQL. docker-compose.yml has the sum of all.
 var connectionsOf = map[string]int{"api": 20, "worker": 12}
 
-// Pool are the connections to PostgreSQL of a process; connections is the setting.
+// Pool returns a process's connections to PostgreSQL; connections is the setting.
 func Pool(connections int, service string) core.Pool {
 	pool := core.DefaultPool
+	pool.Program = service
 	pool.Connections = cmp.Or(connections, connectionsOf[service], pool.Connections)
 	return pool
 }
 
-// identity is how Temporal and the record know this process's part.
+// identity is this process's name in Temporal and in the record.
 func identity(service string) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -141,8 +151,8 @@ func identity(service string) string {
 	return fmt.Sprintf("%d@%s@%s", os.Getpid(), host, service)
 }
 
-// KeepAlive sends the heartbeats of this process until stop is called. A process that does more than pay keeps counts, alerts
-// and webhooks up to date, together with the others.
+// KeepAlive sends this process's heartbeats until stop is called. A process that does more than pay shares the work of
+// keeping counts, alerts, webhooks and search attributes up to date.
 func (a *Connections) KeepAlive(ctx context.Context) (stop func()) {
 	if a.Config.Worker.PaysOnly() {
 		return background(ctx, a.Liveness.Run)
@@ -155,6 +165,7 @@ func (a *Connections) KeepAlive(ctx context.Context) (stop func()) {
 	return background(ctx, func(ctx context.Context) {
 		var running sync.WaitGroup
 		running.Go(func() { keeper.Run(ctx) })
+		running.Go(func() { a.keepSearchAttributes(ctx, searchAttributesEvery) })
 		a.Liveness.Run(ctx)
 		running.Wait()
 	})
@@ -179,22 +190,21 @@ func (a *Connections) Close() {
 	}
 }
 
-// RetryWhileUnavailable repeats a start-up step for two minutes: services of one machine start in any order.
+// RetryWhileUnavailable retries a startup step for two minutes: the services of one machine start in any order.
 func RetryWhileUnavailable(ctx context.Context, log *slog.Logger, what string, step func() error) error {
-	deadline := time.Now().Add(2 * time.Minute)
-	for pause := 200 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		err := step()
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%s is not ready: %w", what, err)
-		}
+	pauses := &backoff.ExponentialBackOff{
+		InitialInterval: 200 * time.Millisecond, Multiplier: 2, RandomizationFactor: 0.2, MaxInterval: 5 * time.Second,
+	}
 
-		log.Warn("waiting", "for", what, "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+	_, err := backoff.Retry(ctx, func() (none struct{}, _ error) { return none, step() },
+		backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(2*time.Minute),
+		backoff.WithNotify(func(err error, _ time.Duration) { log.Warn("waiting for dependency", "for", what, "error", err) }))
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err() // whatever the step returns: Main treats it as an orderly stop
+	default:
+		return fmt.Errorf("%s is not ready: %w", what, err)
 	}
 }

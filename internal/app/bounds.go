@@ -6,21 +6,21 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// fixedQuotas bound a program that runs away; the work of people stays far below them.
-var fixedQuotas = core.Quotas{"tokens": 50, "workspaces": 50, "books": 1000, "webhooks": 5}
+// fixedQuotas stop a runaway program; people's work stays far below them.
+var fixedQuotas = core.Quotas{"tokens": 50, "agents": 10, "members": 500, "workspaces": 50, "books": 1000, "webhooks": 5}
 
-// quotas are those of the settings and the fixed ones.
+// quotas are the configured ones and the fixed ones.
 func quotas(settings map[string]int) core.Quotas {
 	all := maps.Clone(fixedQuotas)
 	maps.Copy(all, settings)
 	return all
 }
 
-// fixedRetention is for how many days rows are kept that only the service itself reads, or an operator who looks for a
+// fixedRetention is the retention, in days, of rows read only by the service itself, or by an operator looking for a
 // cause.
-var fixedRetention = map[string]int{"answers": 90, "news": 30, "alerts": 90, "findings": 90}
+var fixedRetention = map[string]int{"answers": 90, "news": 30, "alerts": 90, "findings": 90, "refusals": 90}
 
-// Retention is for how many days rows are kept, by the names of store.Parts: those of the settings, and the fixed ones.
+// Retention is for how many days rows are kept, by the names of store.Parts: the configured values and the fixed ones.
 func Retention(settings map[string]int) map[string]int {
 	all := maps.Clone(fixedRetention)
 	maps.Copy(all, settings)

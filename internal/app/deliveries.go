@@ -5,17 +5,16 @@ import (
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/doctor"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/deliveries"
 )
 
-// Deliveries makes the service of deliveries.
-func (a *Connections) Deliveries() *service.Deliveries {
+func (a *Connections) Deliveries() *deliveries.Service {
 	counted := a.Metrics.Delivery()
 	startAtZero(counted.JobsCompleted, lifecycle.Delivery.Ended()...)
-	return &service.Deliveries{
+	return &deliveries.Service{
 		Temporal: a.Temporal, Store: a.Store, MaxFileSize: a.Config.Delivery.MaxFileSize, Log: a.Log,
 		CancelPatience: 3 * time.Second,
-		Limits: service.DeliveryLimits{
+		Limits: deliveries.Limits{
 			TTL: a.Config.Delivery.TTL, JobTimeout: a.Config.Delivery.JobTimeout, Heartbeat: a.Config.Delivery.Heartbeat,
 		},
 		OnEnqueued: func(source string) { counted.JobsEnqueued.WithLabelValues(source).Inc() },
@@ -23,7 +22,7 @@ func (a *Connections) Deliveries() *service.Deliveries {
 	}
 }
 
-// streamingChecks are what a worker needs that sends files.
+// streamingChecks are what a worker that sends files needs.
 func (a *Connections) streamingChecks() ([]doctor.Check, error) {
 	if !a.Config.Worker.Serves(lifecycle.DeliveryQueue) {
 		return nil, nil

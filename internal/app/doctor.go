@@ -15,7 +15,7 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// Examine checks what a program needs with its settings, beside the program or without it. It writes nothing.
+// Examine checks what a program needs with its settings, whether or not the program is running. It writes nothing.
 func Examine(ctx context.Context, program config.Program, c config.Config) ([]doctor.Result, error) {
 	a, err := connectToCheck(ctx, c)
 	if err != nil {
@@ -28,14 +28,17 @@ func Examine(ctx context.Context, program config.Program, c config.Config) ([]do
 		return doctor.Run(ctx, append(checks, a.apiChecks()...)), nil
 	}
 
-	own, err := a.workerChecks()
-	if err != nil {
-		return nil, err
+	for _, checksOf := range []func() ([]doctor.Check, error){a.streamingChecks, a.torrentChecks, a.paymentChecks} {
+		own, err := checksOf()
+		if err != nil {
+			return nil, err
+		}
+		checks = append(checks, own...)
 	}
-	return doctor.Run(ctx, append(checks, own...)), nil
+	return doctor.Run(ctx, checks), nil
 }
 
-// connectToCheck makes connections that are opened by their first use: what does not answer is the result of a check.
+// connectToCheck makes connections that open on first use: an unavailable system is the result of a check.
 func connectToCheck(ctx context.Context, c config.Config) (_ *Connections, err error) {
 	const name = "doctor"
 	a := &Connections{Config: c, Log: slog.New(slog.DiscardHandler), Metrics: processMetrics()}
@@ -71,18 +74,6 @@ func (a *Connections) apiChecks() []doctor.Check {
 		bot, a.storageCheck(), provider, doctor.OnceThereIsAWallet(a.Store.Transactions, a.chainCheck()),
 	}
 	return append(checks, a.indexerChecks()...)
-}
-
-// workerChecks are what a worker needs for the task queues that it serves.
-func (a *Connections) workerChecks() (checks []doctor.Check, err error) {
-	for _, checksOf := range []func() ([]doctor.Check, error){a.streamingChecks, a.torrentChecks, a.paymentChecks} {
-		own, err := checksOf()
-		if err != nil {
-			return nil, err
-		}
-		checks = append(checks, own...)
-	}
-	return checks, nil
 }
 
 func (a *Connections) storageCheck() doctor.Check {

@@ -10,38 +10,42 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/doctor"
 	"stagecoach/internal/qbittorrent"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/torznab"
 )
 
-// The categories of torrents that are the service's: the active ones, and those whose downloads have ended, which keep
-// seeding: completed ones have a category for each medium. It touches no others, so that a person may use the same qBittorrent.
+// The service's torrent categories: the active ones, and those whose downloads have ended, which keep seeding:
+// completed ones have a category per medium. It touches no others, so that a person may use the same qBittorrent.
 const (
 	activeCategory = "stagecoach"
 	doneCategory   = "stagecoach-done"
 )
 
-// torrentTimeout is the longest time for one request to qBittorrent.
+// torrentTimeout bounds one request to qBittorrent.
 const torrentTimeout = 10 * time.Second
 
-// Downloads makes the service of downloads.
-func (a *Connections) Downloads() *service.Downloads {
+func (a *Connections) Downloads() *downloads.Service {
 	counted := a.Metrics.Download()
 	startAtZero(counted.Ended, lifecycle.Download.Ended()...)
-	return &service.Downloads{
+
+	var indexers downloads.Indexers // nil: none
+	if len(a.Config.Torznab.URLs) > 0 {
+		indexers = torznab.New(torznab.Options{Indexers: Indexers(a.Config.Torznab)})
+	}
+
+	return &downloads.Service{
 		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Off: a.Config.QBittorrent.URL == "", Payloads: a.Payloads,
-		Grace: a.Config.Download.Grace, Indexers: a.indexers(), Searches: &allowance.Rates[int64]{},
+		Grace: a.Config.Download.Grace, Indexers: indexers, Searches: allowance.NewSearches(),
 		Library: a.Config.Library.Dir != "",
-		// Long enough to learn that qBittorrent does not answer; less than a request over HTTP may take.
+		// Long enough to learn that qBittorrent does not answer; less than an HTTP request may take.
 		CancelPatience: torrentTimeout + 2*time.Second,
 		OnEnded:        func(state lifecycle.DownloadState) { counted.Ended.WithLabelValues(string(state)).Inc() },
 		OnStarted:      func(mediaType string) { counted.Started.WithLabelValues(mediaType).Inc() },
 	}
 }
 
-// Torrents makes a client of qBittorrent.
 func (a *Connections) Torrents() *qbittorrent.Client {
 	c := a.Config.QBittorrent
 	return qbittorrent.New(qbittorrent.Options{
@@ -51,15 +55,7 @@ func (a *Connections) Torrents() *qbittorrent.Client {
 	})
 }
 
-// indexers makes the client that searches for releases; nil: there is no indexer.
-func (a *Connections) indexers() service.Indexers {
-	if len(a.Config.Torznab.URLs) == 0 {
-		return nil
-	}
-	return torznab.New(torznab.Options{Indexers: Indexers(a.Config.Torznab)})
-}
-
-// Indexers are the addresses of the settings, each with its key.
+// Indexers returns the configured addresses, each with its key.
 func Indexers(c config.Torznab) []torznab.Indexer {
 	all := make([]torznab.Indexer, len(c.URLs))
 	for i, url := range c.URLs {
@@ -77,15 +73,7 @@ func (a *Connections) indexerChecks() (checks []doctor.Check) {
 	return checks
 }
 
-// pollGap is how old qBittorrent's last answer may grow; 0: downloads are off.
-func (a *Connections) pollGap() time.Duration {
-	if a.Config.QBittorrent.URL == "" {
-		return 0
-	}
-	return a.Config.Download.PollGap()
-}
-
-// torrentChecks are what a worker needs that asks qBittorrent.
+// torrentChecks are what a worker that queries qBittorrent needs.
 func (a *Connections) torrentChecks() ([]doctor.Check, error) {
 	c := a.Config.QBittorrent
 	switch {
@@ -100,7 +88,7 @@ func (a *Connections) torrentChecks() ([]doctor.Check, error) {
 	}
 }
 
-// libraryChecks are what a worker needs that puts files into the library folder.
+// libraryChecks are what a worker that puts files into the library folder needs.
 func (a *Connections) libraryChecks() []doctor.Check {
 	if a.Config.Library.Dir == "" {
 		return nil
@@ -112,4 +100,12 @@ func (a *Connections) libraryChecks() []doctor.Check {
 		}
 		return a.Torrents().DefaultSavePath(ctx)
 	})}
+}
+
+// pollGap is the maximum age of qBittorrent's last answer; 0: downloads are off.
+func (a *Connections) pollGap() time.Duration {
+	if a.Config.QBittorrent.URL == "" {
+		return 0
+	}
+	return a.Config.Download.PollGap()
 }

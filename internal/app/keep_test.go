@@ -1,10 +1,13 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/dev/testdb"
@@ -16,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// TestKeepAlive lets a process live, and wants it to count the rows and to raise the alerts about the service.
+// TestKeepAlive runs a process, and requires it to count the rows and to raise the alerts about the service.
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t)
@@ -57,5 +60,18 @@ func TestKeepAlive(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestAStopWhileStarting ends a startup step as Main expects, whatever error the cancelled call returned.
+func TestAStopWhileStarting(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	err := RetryWhileUnavailable(ctx, slog.New(slog.DiscardHandler), "Temporal", func() error {
+		stop()
+		return serviceerror.NewCanceled("context canceled")
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a stop while starting is the error %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -13,12 +14,12 @@ import (
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
 	"stagecoach/internal/operations/reconcile"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
 	"stagecoach/internal/store"
 )
 
-// Migrate brings the schema of the database at url up to this program's version, and lets a role do what the process for
-// payments does, and no more; without a role nothing. The database may still be starting.
+// Migrate migrates the schema of the database at url to this program's version, and limits a role to the rights of the
+// payments process; without a role it grants nothing. The database may still be starting.
 func Migrate(ctx context.Context, url, walletRole string, log *slog.Logger) error {
 	record, err := store.Open(ctx, url)
 	if err != nil {
@@ -27,10 +28,31 @@ func Migrate(ctx context.Context, url, walletRole string, log *slog.Logger) erro
 	defer record.Close()
 
 	err = RetryWhileUnavailable(ctx, log, "the database", func() error { return record.Migrate(ctx) })
-	if err != nil || walletRole == "" {
+	if err != nil {
+		return err
+	}
+	if err = warnOfNewerSchema(ctx, record, log); err != nil || walletRole == "" {
 		return err
 	}
 	return record.GrantWallet(ctx, walletRole)
+}
+
+// warnOfNewerSchema logs that a newer release has migrated the database. That is not an error: a release's processes
+// keep running while the next one takes over, and return when it is rolled back.
+func warnOfNewerSchema(ctx context.Context, record *store.Store, log *slog.Logger) error {
+	known, err := store.SchemaVersion()
+	if err != nil {
+		return err
+	}
+	about, err := record.Operations.About(ctx)
+	if err != nil {
+		return err
+	}
+	if about.Schema > known {
+		log.Warn("database has the schema of a newer release: workflows touched by its workers may not continue here, see docs/upgrade.md",
+			"schema", about.Schema, "known", known)
+	}
+	return nil
 }
 
 // Reseal encrypts all encrypted values of the record with the first key, and returns the number of rows.
@@ -49,22 +71,51 @@ func Reseal(ctx context.Context, c config.Config) (int, error) {
 	return tokens + webhooks, err
 }
 
-// Restored makes the record and Temporal agree after either was set back. No service may run meanwhile.
-func Restored(ctx context.Context, c config.Config, log *slog.Logger) error {
+// SetBack describes what was restored to an earlier state.
+type SetBack struct {
+	LostDatabase string // of the record, if it can still be read; empty: it cannot
+	TemporalOnly bool   // the record was not restored
+}
+
+// Restored makes the record and Temporal agree after either was restored. No service may run meanwhile. What was
+// revoked since then stays revoked: if that is unknown, everyone is signed out, and revoked is the number of their
+// tokens.
+func Restored(ctx context.Context, c config.Config, log *slog.Logger, what SetBack) (revoked int64, err error) {
 	app, err := Connect(ctx, c, log, "starter", (*codec.Codec).Apply)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer app.Close()
 
+	switch record := app.Store.Operations; {
+	case what.TemporalOnly:
+	case what.LostDatabase != "":
+		lost, err := store.Open(ctx, what.LostDatabase)
+		if err != nil {
+			return 0, err
+		}
+		defer lost.Close()
+		later, err := lost.Operations.Access(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("the lost database cannot be read: %w", err)
+		}
+		if err := record.Withdraw(ctx, later); err != nil {
+			return 0, err
+		}
+	default:
+		if revoked, err = record.SignOutAll(ctx); err != nil {
+			return 0, err
+		}
+	}
+
 	restore := reconcile.Restore{
 		Temporal: app.Temporal, Store: app.Store.Operations, Log: log,
-		Workloads: service.From(app).Workloads(),
+		Workloads: all.From(app).Workloads(),
 	}
-	return restore.Run(ctx)
+	return revoked, restore.Run(ctx)
 }
 
-// TemporalVersion asks Temporal for its version; empty: it did not answer within three seconds.
+// TemporalVersion returns Temporal's version; empty: it did not answer within three seconds.
 func TemporalVersion(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

@@ -30,12 +30,12 @@ func (a *Connections) CountRefused() func(limit string) {
 	return func(limit string) { a.Metrics.RequestsRefused.WithLabelValues(limit).Inc() }
 }
 
-// ServeMetrics runs a small HTTP server and gives the function that stops it.
+// ServeMetrics runs a small HTTP server and returns the function that stops it.
 func ServeMetrics(addr string, handler http.Handler, log *slog.Logger) (stop func()) {
 	server := &http.Server{Addr: addr, Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		if err := server.ListenAndServe(); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			log.Error("metrics are not served", "addr", addr, "error", err)
+			log.Error("metrics not served", "addr", addr, "error", err)
 		}
 	}()
 	return func() { _ = server.Close() }

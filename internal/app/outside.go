@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"golang.org/x/oauth2"
-
 	"stagecoach/internal/oidc"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/operations"
@@ -13,25 +11,16 @@ import (
 	"stagecoach/internal/yandex"
 )
 
-// connectTimeout is the longest time to open a connection to Telegram or to the file storage.
+// connectTimeout bounds opening a connection to Telegram or the file storage.
 const connectTimeout = 5 * time.Second
 
-// yandexTokens is the provider by which the record knows the storage's token.
+// yandexTokens is the provider name of the storage's token in the record.
 const yandexTokens = "yandex"
 
-// seedTokens keeps the first tokens of the file storage.
-func (a *Connections) seedTokens(ctx context.Context) error {
-	c := a.Config.Yandex
-	first := oauth2.Token{AccessToken: c.AccessToken, RefreshToken: c.RefreshToken}
-	return RetryWhileUnavailable(ctx, a.Log, "the database", func() error {
-		return a.Store.Accounts.TokenStore(yandexTokens).Seed(ctx, first)
-	})
-}
-
-// connectOutside makes the clients of Telegram and of the file storage.
+// connectOutside makes the clients of Telegram and the file storage.
 func (a *Connections) connectOutside() (err error) {
 	c := a.Config
-	if c.Telegram.Token != "" { // else this process pays only
+	if c.Telegram.Token != "" { // otherwise this process only pays
 		a.Telegram, err = telegram.New(telegram.Options{
 			Token: c.Telegram.Token, APIURL: c.Telegram.APIURL, ConnectTimeout: connectTimeout,
 			RequestsPerSecond: c.Telegram.RequestsPerSecond,
@@ -47,7 +36,7 @@ func (a *Connections) connectOutside() (err error) {
 		Store:         a.Store.Accounts.TokenStore(yandexTokens),
 		RefreshBefore: 5 * time.Minute,
 		OnInvalid: func(ctx context.Context) {
-			a.Log.Error("the storage refuses its refresh token: an administrator has to renew it")
+			a.Log.Error("storage rejected the refresh token: an administrator must renew it")
 			if err := a.Store.Notices.RaiseAlert(ctx, notice.AlertStorageToken); err != nil {
 				a.Log.Error("alert not raised", "error", err)
 			}

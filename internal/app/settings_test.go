@@ -9,8 +9,7 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestSettingsNameWhatTheRecordBounds compares the names by which settings bound and keep rows with those of the
-// record.
+// TestSettingsNameWhatTheRecordBounds compares the settings' names for limits and retention with the record's.
 func TestSettingsNameWhatTheRecordBounds(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load(func(name string) (string, bool) {

@@ -5,7 +5,6 @@ import (
 	"stagecoach/internal/operations/status"
 )
 
-// Reporter creates the reader of the service's status.
 func (a *Connections) Reporter() *status.Reporter {
 	return status.New(status.Options{
 		Store: a.Store, Temporal: a.Temporal, Namespace: a.Namespace, Queues: lifecycle.Queues(), Log: a.Log,

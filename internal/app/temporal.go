@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
@@ -10,7 +11,6 @@ import (
 	"google.golang.org/grpc"
 
 	"stagecoach/internal/codec"
-	"stagecoach/internal/config"
 	"stagecoach/internal/temporalio"
 )
 
@@ -37,14 +37,16 @@ func (a *Connections) dialTemporal(
 	// Our messages are ids: compressing them costs both sides more than it saves.
 	connection.GrpcCompression = &client.GrpcCompressionNone{}
 
-	if a.Codec, err = payloadCodec(a.Config.Payloads); err != nil {
-		return err
-	}
-
-	if a.Codec != nil {
+	if payloads := a.Config.Payloads; len(payloads.Keys) > 0 {
+		var keys []codec.Key
+		for _, key := range payloads.Keys {
+			keys = append(keys, codec.Key(key))
+		}
+		if a.Codec, err = codec.New(keys, payloads.Encrypt); err != nil {
+			return err
+		}
 		apply(a.Codec, &options)
 	}
-
 	a.Payloads = options.DataConverter
 
 	err = RetryWhileUnavailable(ctx, a.Log, "Temporal", func() error {
@@ -55,32 +57,40 @@ func (a *Connections) dialTemporal(
 		return err
 	}
 
-	return a.ensureSearchAttributes(ctx)
-}
-
-// payloadCodec gives the codec of the configured keys; nil: there are none.
-func payloadCodec(c config.Payloads) (*codec.Codec, error) {
-	if len(c.Keys) == 0 {
-		return nil, nil
-	}
-	var keys []codec.Key
-	for _, key := range c.Keys {
-		keys = append(keys, codec.Key(key))
-	}
-	return codec.New(keys, c.Encrypt)
-}
-
-// ensureSearchAttributes registers what is missing, and logs a warning about what this program may not create.
-func (a *Connections) ensureSearchAttributes(ctx context.Context) error {
-	var refused []string
-	err := RetryWhileUnavailable(ctx, a.Log, "Temporal's search attributes", func() (err error) {
-		refused, err = temporalio.EnsureSearchAttributes(ctx, a.Temporal, a.Namespace)
-		return err
+	return RetryWhileUnavailable(ctx, a.Log, "Temporal's search attributes", func() error {
+		return a.ensureSearchAttributes(ctx)
 	})
+}
 
-	if len(refused) > 0 {
-		a.Log.Warn("Temporal does not let this program see or make search attributes: workflows cannot start before an administrator of the namespace has made these",
-			"namespace", a.Namespace, "attributes", refused)
+// searchAttributesEvery is the interval between two comparisons of Temporal's search attributes with ours. A missing
+// one fails every workflow task that sets it.
+const searchAttributesEvery = time.Hour
+
+// ensureSearchAttributes registers missing attributes, and reports what this program may not create or change.
+func (a *Connections) ensureSearchAttributes(ctx context.Context) error {
+	wrong, err := temporalio.EnsureSearchAttributes(ctx, a.Temporal, a.Namespace)
+	if err != nil {
+		return err
 	}
-	return err
+
+	a.Metrics.SearchAttributesWrong.Set(float64(len(wrong)))
+	if len(wrong) > 0 {
+		a.Log.Error("workflows fail until a Temporal administrator creates or corrects these search attributes",
+			"namespace", a.Namespace, "attributes", wrong)
+	}
+	return nil
+}
+
+// keepSearchAttributes repeats ensureSearchAttributes until ctx ends.
+func (a *Connections) keepSearchAttributes(ctx context.Context, every time.Duration) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(every):
+		}
+		if err := a.ensureSearchAttributes(ctx); err != nil && ctx.Err() == nil {
+			a.Log.Warn("search attributes not checked", "error", err)
+		}
+	}
 }

@@ -24,17 +24,17 @@ import (
 	"stagecoach/internal/outbound"
 )
 
-// flushTime is how long a process that ends waits for its last spans to be taken.
+// flushTime is how long an ending process waits for its last spans to be accepted.
 const flushTime = 3 * time.Second
 
-// processTraces is the provider of a process: dev runs both services in one.
+// processTraces is a process's provider: dev runs both services in one.
 var processTraces struct {
 	sync.Mutex
 	*sdktrace.TracerProvider
 }
 
-// traces sends spans to the receiver at address. The interceptors take a trace from a request through a workflow into its
-// activities; flush sends the spans that are left. Without an address there are none.
+// traces sends spans to the receiver at address. The interceptors carry a trace from a request through a workflow into
+// its activities; flush sends the remaining spans. Without an address there are none.
 func traces(
 	ctx context.Context, address string, log *slog.Logger,
 ) (interceptors []interceptor.ClientInterceptor, flush func(), err error) {
@@ -64,8 +64,8 @@ func traces(
 	return []interceptor.ClientInterceptor{carrier}, flush, err
 }
 
-// newCarrier makes what takes a trace along in the headers of workflows and activities. It adds no command to a
-// workflow, so histories from before it was switched on, or after it was switched off, replay as ever.
+// newCarrier makes the interceptor that carries a trace in the headers of workflows and activities. It adds no command
+// to a workflow, so histories from before it was enabled or after it was disabled replay unchanged.
 func newCarrier(provider trace.TracerProvider) (interceptor.Interceptor, error) {
 	return opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{
 		Tracer: provider.Tracer("temporal"), DisableQueryTracing: true, DisableBaggage: true, AllowInvalidParentSpans: true,
@@ -92,14 +92,14 @@ func newTraces(ctx context.Context, address string, log *slog.Logger) (*sdktrace
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
 		}
-		log.Warn("traces are not taken", "error", err)
+		log.Warn("tracing error", "error", err)
 	}))
 
 	return provider, nil
 }
 
-// startQuietSpan starts a span of what a request asked for. Work without a request, such as the polls of a watcher, would
-// be a trace without an end: it gets no span.
+// startQuietSpan starts a span for work that a request caused. Work without a request, such as a watcher's polls, would
+// be an endless trace: it gets no span.
 func startQuietSpan(
 	ctx context.Context, tracer trace.Tracer, name string, options ...trace.SpanStartOption,
 ) trace.Span {
@@ -110,7 +110,7 @@ func startQuietSpan(
 	return quietSpan{span}
 }
 
-// quietSpan drops what users and other systems wrote: keys of requests and the texts of errors.
+// quietSpan drops what users and other systems wrote: request keys and error texts.
 type quietSpan struct{ trace.Span }
 
 func (s quietSpan) SetAttributes(all ...attribute.KeyValue) {
@@ -130,7 +130,7 @@ func (s quietSpan) RecordError(err error, _ ...trace.EventOption) {
 	}
 }
 
-// TraceStart begins a trace with the start of a workflow that no request asked for.
+// TraceStart begins a trace with the start of a workflow that no request caused.
 func TraceStart(name string, start func(context.Context, string) error) func(context.Context, string) error {
 	tracer := otel.Tracer("stagecoach/activities")
 	return func(ctx context.Context, id string) error {
@@ -140,8 +140,8 @@ func TraceStart(name string, start func(context.Context, string) error) func(con
 	}
 }
 
-// Observer gives what the client of an outside system reports its requests to: they are timed and, within a trace,
-// shown, and their results say whether the system can be reached.
+// Observer returns where an external system's client reports its requests: they are timed and, within a trace, shown,
+// and their results tell whether the system can be reached.
 func (a *Connections) Observer(system string, latency *prometheus.HistogramVec) outbound.Observer {
 	tracer := otel.Tracer("stagecoach/" + system)
 	return outbound.Observer{

@@ -53,8 +53,8 @@ func savedHistories(t *testing.T) map[string]*historypb.History {
 	return histories
 }
 
-// TestReplayUnderTracing replays every saved history with the interceptor, untraced as it was recorded and as the part
-// of a trace.
+// TestReplayUnderTracing replays every saved history with the interceptor, untraced as it was recorded and as part of a
+// trace.
 func TestReplayUnderTracing(t *testing.T) {
 	t.Parallel()
 	parent, err := converter.GetDefaultDataConverter().ToPayload(map[string]string{
@@ -105,7 +105,7 @@ func TestReplayUnderTracing(t *testing.T) {
 	}
 }
 
-// TestSpansAreQuiet shows that no words of users and other systems get into a span.
+// TestSpansAreQuiet shows that no words of users and other systems enter a span.
 func TestSpansAreQuiet(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewInMemoryExporter()

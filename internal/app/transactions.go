@@ -3,18 +3,19 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/doctor"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 )
 
-// Wallet opens the wallet that pays; nil: none is configured.
+// Wallet opens the paying wallet; nil: none is configured.
 func (a *Connections) Wallet() (*ton.Wallet, error) {
 	c := a.Config.TON
 	var key ton.Key
@@ -39,7 +40,6 @@ func (a *Connections) Wallet() (*ton.Wallet, error) {
 	return ton.NewWallet(key, network)
 }
 
-// Chain makes a client of toncenter.
 func (a *Connections) Chain() *toncenter.Client {
 	c := a.Config.TON
 	return toncenter.New(toncenter.Options{
@@ -48,7 +48,7 @@ func (a *Connections) Chain() *toncenter.Client {
 	})
 }
 
-// Fragment makes a client of the configured site. Prices are for everybody, also without a session.
+// Fragment makes a client of the configured site. Prices need no session.
 func (a *Connections) Fragment(o fragment.Options) *fragment.Client {
 	c := a.Config.Fragment
 	o.URL, o.RequestsPerSecond = c.URL, c.RequestsPerSecond
@@ -56,7 +56,7 @@ func (a *Connections) Fragment(o fragment.Options) *fragment.Client {
 	return fragment.New(o)
 }
 
-// Shop makes the client of Fragment that buys, with the configured session and a wallet.
+// Shop makes the Fragment client that buys, with the configured session and a wallet.
 func (a *Connections) Shop(wallet *ton.Wallet) (*fragment.Client, error) {
 	cookies, err := fragment.ParseCookies(a.Config.Fragment.Cookies)
 	if err != nil {
@@ -68,18 +68,18 @@ func (a *Connections) Shop(wallet *ton.Wallet) (*fragment.Client, error) {
 }
 
 // Transactions makes the service of transactions. It needs no key: the record knows the wallet.
-func (a *Connections) Transactions() *service.Transactions {
+func (a *Connections) Transactions() *transactions.Service {
 	ended := a.Metrics.Transaction().Ended
 	startAtZero(ended, lifecycle.TransactionProcessed, lifecycle.TransactionFailed)
 
 	chain, prices := a.Chain(), a.Fragment(fragment.Options{})
-	return &service.Transactions{
-		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: requestPatience, Most: a.Config.Transactions.MaxStars,
+	return &transactions.Service{
+		Temporal: a.Temporal, Store: a.Store, Log: a.Log, Patience: requestPatience, Most: stars.Most,
 		Reserve:    int64(stars.Reserve),
 		Slippage:   stars.Slippage,
 		Pages:      a.Config.API.PublicURL,
-		StuckAfter: a.Config.Transactions.StuckAfter,
-		Failures: service.FailurePolicy{
+		StuckAfter: lifecycle.TransactionStuckAfter,
+		Failures: transactions.FailurePolicy{
 			Refund: a.Config.Transactions.Refund, RetryFor: a.Config.Transactions.RetryFor,
 			RetryPause: a.Config.Transactions.RetryPause,
 		},
@@ -108,9 +108,9 @@ func (a *Connections) Transactions() *service.Transactions {
 	}
 }
 
-// paymentChecks are what a worker needs that pays.
+// paymentChecks are what a paying worker needs.
 func (a *Connections) paymentChecks() ([]doctor.Check, error) {
-	if !a.Config.Worker.Serves(lifecycle.PaymentQueue) {
+	if !slices.ContainsFunc(lifecycle.PaymentQueues, a.Config.Worker.Serves) {
 		return nil, nil
 	}
 

@@ -7,21 +7,21 @@ import (
 	"slices"
 )
 
-// Version is the program's version; commit is the revision of git that it was built from. The build of a release sets both
-// (.goreleaser.yaml). Other builds have this version, and the revision that the go command has noted, if any.
+// Version is the program's version; commit is the git revision from which it was built. Release builds set both
+// (.goreleaser.yaml). Other builds have this version, and the revision recorded by the go command, if any.
 var (
 	Version = "0.2.0"
 	commit  string
 )
 
-// Build says what a program was built from.
+// Build describes what a program was built from.
 type Build struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
 	Go      string `json:"go"`
 }
 
-// ThisBuild is that of the running program.
+// ThisBuild is the running program's.
 func ThisBuild() Build {
 	b := Build{Version: Version, Commit: commit, Go: "unknown"}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -40,7 +40,7 @@ func (b Build) String() string {
 	return fmt.Sprintf("Stagecoach %s, commit %s, %s", b.Version, b.Commit, b.Go)
 }
 
-// AsksVersion says whether the arguments of a service ask for its version.
+// AsksVersion reports whether a service's arguments request its version.
 func AsksVersion(args []string) bool {
 	return len(args) == 1 && slices.Contains([]string{"version", "--version"}, args[0])
 }

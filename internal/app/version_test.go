@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestThisBuild names the version, and the Go that the test was built with.
+// TestThisBuild names the version, and the Go version with which the test was built.
 func TestThisBuild(t *testing.T) {
 	t.Parallel()
 	b := ThisBuild()

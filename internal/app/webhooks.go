@@ -8,10 +8,9 @@ import (
 	"stagecoach/internal/webhook"
 )
 
-// testPatience is how long a request waits for the outcome of a test event: it is less than a request may take.
+// testPatience is how long a request waits for a test event's outcome: less than a request may take.
 const testPatience = 12 * time.Second
 
-// Webhooks makes the service of webhooks.
 func (a *Connections) Webhooks() *webhooks.Service {
 	return &webhooks.Service{
 		Temporal: a.Temporal, Store: a.Store.Webhooks, Events: a.Store.Notices,
@@ -19,7 +18,7 @@ func (a *Connections) Webhooks() *webhooks.Service {
 	}
 }
 
-// WebhookLimits are the limits of requests to the endpoints of users.
+// WebhookLimits are the limits of requests to users' endpoints.
 func (a *Connections) WebhookLimits() webhook.Options {
 	return webhook.Options{AllowPrivate: a.Config.Webhooks.Private}
 }

@@ -1,6 +1,6 @@
-// Package catalog lists the shared folder. PostgreSQL keeps what the storage has listed. A folder that was listed
-// within the TTL is answered from there. Any other folder costs a request or two to the storage while the caller waits,
-// and is read completely in the background. What no fresh listing has is not there, until the TTL has passed.
+// Package catalog lists the shared folder. PostgreSQL keeps what the storage has listed. A folder listed within the TTL
+// is answered from there. Any other folder costs a request or two to the storage while the caller waits, and is read
+// completely in the background. Until the TTL has passed, what a fresh listing lacks does not exist.
 //
 // In a folder that one request to the storage lists completely, folders come before files. A bigger folder keeps the
 // storage's own order by name, on every page and from either source: its subfolders are unknown until it was read
@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	upstreamPage  = 1000             // entries of one request: the most that the storage gives
+	upstreamPage  = 1000             // entries per request: the storage's maximum
 	answerTime    = 30 * time.Second // for the storage, while the caller waits
 	refreshTime   = 5 * time.Minute  // for one complete folder, in the background
 	crawlTime     = 30 * time.Minute // for the complete tree
@@ -37,7 +37,7 @@ type Upstream interface {
 	Stat(ctx context.Context, path string) (yandex.Item, error)
 }
 
-// Store holds the methods of the record that a catalog calls.
+// Store is the part of the record that a catalog uses.
 type Store interface {
 	FileByID(ctx context.Context, id int64) (delivery.File, error)
 	FileByPath(ctx context.Context, path string) (delivery.File, error)
@@ -57,15 +57,15 @@ type Store interface {
 type Options struct {
 	Store    Store
 	Upstream Upstream
-	TTL      time.Duration       // how long a listing is shown without asking again; 0: the storage is always asked
+	TTL      time.Duration       // how long a listing is served without querying the storage; 0: always query
 	Log      *slog.Logger        // default: none
-	Observe  func(time.Duration) // is called with the time that a caller waited for a folder; may be nil
+	Observe  func(time.Duration) // called with the time that a caller waited for a folder; may be nil
 }
 
 // Catalog lists the shared folder. It is safe for concurrent use.
 type Catalog struct {
 	o      Options
-	flight singleflight.Group // one request to the storage at a time for each subject
+	flight singleflight.Group // one request to the storage at a time per subject
 
 	ctx    context.Context // of background work
 	cancel context.CancelFunc
@@ -81,7 +81,7 @@ func New(o Options) *Catalog {
 	return &Catalog{o: o, ctx: ctx, cancel: cancel}
 }
 
-// Close stops work in the background and waits for its end.
+// Close stops background work and waits for its end.
 func (c *Catalog) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -90,7 +90,7 @@ func (c *Catalog) Close() {
 	c.work.Wait()
 }
 
-// inBackground runs fn, unless the catalog is closed already.
+// inBackground runs fn, unless the catalog is already closed.
 func (c *Catalog) inBackground(fn func(ctx context.Context)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,17 +99,17 @@ func (c *Catalog) inBackground(fn func(ctx context.Context)) {
 	}
 }
 
-// Listing is a part of a folder.
+// Listing is a page of a folder.
 type Listing struct {
 	Folder delivery.File
 	Files  []delivery.File
 	Total  int  // entries in the complete folder
 	Offset int  // entries before these
-	Stale  bool // the storage cannot be reached: this is its last known content
+	Stale  bool // the storage is unavailable: this is its last known content
 }
 
-// Folder returns a part of the folder at a path, "/" for the top. The error is FILE_NOT_FOUND when there is nothing at
-// the path, and VALIDATION_ERROR when it is a file or the path is not valid.
+// Folder returns a page of the folder at a path, "/" for the top. FILE_NOT_FOUND: there is nothing at the path;
+// VALIDATION_ERROR: it is a file, or the path is invalid.
 func (c *Catalog) Folder(ctx context.Context, path string, limit, offset int) (Listing, error) {
 	defer c.observe(time.Now())
 	if err := checkPath(path); err != nil {
@@ -122,7 +122,7 @@ func (c *Catalog) Folder(ctx context.Context, path string, limit, offset int) (L
 	return c.list(ctx, folder, limit, offset)
 }
 
-// FolderByID returns a part of a folder by its id in the record, 0 for the top.
+// FolderByID returns a page of a folder by its id in the record, 0 for the top.
 func (c *Catalog) FolderByID(ctx context.Context, id int64, limit, offset int) (Listing, error) {
 	if id == 0 {
 		return c.Folder(ctx, "/", limit, offset)
@@ -140,7 +140,7 @@ func (c *Catalog) FolderByID(ctx context.Context, id int64, limit, offset int) (
 	return c.list(ctx, folder, limit, offset)
 }
 
-// File returns an entry from the record; FILE_NOT_FOUND when it is unknown or gone.
+// File returns an entry from the record; FILE_NOT_FOUND if it is unknown or gone.
 func (c *Catalog) File(ctx context.Context, id int64) (delivery.File, error) {
 	file, err := c.o.Store.FileByID(ctx, id)
 	if err == nil && file.Gone {

@@ -98,7 +98,7 @@ func TestAFolderThatVanishedWhileOpen(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("я", 126) + `"'😀` // with the ending below it has 255 bytes less some
+	long := strings.Repeat("я", 126) + `"'😀` // with the suffix below it has 255 bytes less some
 	odd := []string{
 		"/%2F%00/", `/"quoted" 'n' \back\/`, "/😀 emoji/", "/" + long + "/", "/ spaces /", "/a?b#c&d=e+f/", "/.../",
 		"/..name/",
@@ -136,8 +136,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestMadeUpPathsCostNothing asks for paths at which nothing is: the storage is asked once for each folder above them,
-// also by many, and again when its listing is old.
+// TestMadeUpPathsCostNothing requests nonexistent paths: the storage is queried once for each folder above them, even
+// by many callers, and again when its listing is old.
 func TestMadeUpPathsCostNothing(t *testing.T) {
 	t.Parallel()
 	d := newDisk("/folder/sub/file.txt", "/file.txt")
@@ -161,7 +161,7 @@ func TestMadeUpPathsCostNothing(t *testing.T) {
 	}
 
 	hour, s := time.Hour, testdb.New(t)
-	for _, ttl := range []time.Duration{hour, 0, time.Nanosecond} { // what is dropped in shows when the listing is old
+	for _, ttl := range []time.Duration{hour, 0, time.Nanosecond} { // what is dropped in appears once the listing is old
 		o := catalog.New(catalog.Options{Store: s.Deliveries, Upstream: d, TTL: ttl})
 		t.Cleanup(o.Close)
 		_, err := o.Folder(t.Context(), fmt.Sprint("/new/below ", ttl), 50, 0)
@@ -220,13 +220,13 @@ func TestAnOldListingIsShownWhenTheStorageIsDown(t *testing.T) {
 	code(t, err, fault.YandexUnavailable, "")
 }
 
-func TestABigFolderCostsOneRequestAndIsNeverShuffled(t *testing.T) {
+func TestLargeFolderCostsOneRequest(t *testing.T) {
 	t.Parallel()
 	const entries = 10_000
 	d := bigFolder(entries)
 	d.latency = 200 * time.Millisecond
 	c, s := newCatalog(t, d, time.Hour)
-	if _, err := c.Folder(t.Context(), "/", 1, 0); err != nil { // the folder itself is known now
+	if _, err := c.Folder(t.Context(), "/", 1, 0); err != nil { // the folder itself is now known
 		t.Fatal(err)
 	}
 
@@ -240,7 +240,7 @@ func TestABigFolderCostsOneRequestAndIsNeverShuffled(t *testing.T) {
 	t.Logf("the first page of %d took %v", entries, took)
 	seen := map[int64]bool{}
 	var order []string
-	for { // the record takes over somewhere on the way
+	for { // the record takes over at some point
 		for _, file := range listing.Files {
 			if file.ID == 0 || seen[file.ID] {
 				t.Fatalf("%q comes twice, or has no id", file.Path)
@@ -284,7 +284,7 @@ func TestABigFolderCostsOneRequestAndIsNeverShuffled(t *testing.T) {
 	}
 }
 
-func TestABigFolderThatIsOldAsksForThePageWantedOnly(t *testing.T) {
+func TestStaleLargeFolderFetchesOnePage(t *testing.T) {
 	t.Parallel()
 	d := bigFolder(2500)
 	s := testdb.New(t)
@@ -384,8 +384,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestATreeThatWasJustReadIsNotReadAgain lets a search begin while the tree is read for the first time, and go on after
-// that: it reads nothing.
+// TestATreeThatWasJustReadIsNotReadAgain lets a search begin while the tree is read for the first time, and continue
+// afterwards: it reads nothing.
 func TestATreeThatWasJustReadIsNotReadAgain(t *testing.T) {
 	t.Parallel()
 	d := newDisk("/books/a.txt")
@@ -407,7 +407,7 @@ func TestATreeThatWasJustReadIsNotReadAgain(t *testing.T) {
 	}
 }
 
-// lateStore is a record whose first answer is older than the first reading of the tree.
+// lateStore is a record whose first answer predates the first reading of the tree.
 type lateStore struct {
 	*delivery.Store
 	asked atomic.Bool

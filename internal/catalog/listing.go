@@ -10,7 +10,7 @@ import (
 	"stagecoach/internal/yandex"
 )
 
-// folderAt finds a folder in the record, else at the storage.
+// folderAt finds a folder in the record, otherwise at the storage.
 func (c *Catalog) folderAt(ctx context.Context, path string) (delivery.File, error) {
 	file, known, err := c.recall(ctx, path)
 	switch {
@@ -49,8 +49,8 @@ func (c *Catalog) save(ctx context.Context, file delivery.File) (delivery.File, 
 	return saved[0], nil
 }
 
-// list returns a part of a folder from the record while that is fresh, else from the storage. An outdated record is
-// used only when the storage cannot be reached.
+// list returns a page of a folder from the record while that is fresh, otherwise from the storage. An outdated record
+// is used only if the storage is unavailable.
 func (c *Catalog) list(ctx context.Context, folder delivery.File, limit, offset int) (Listing, error) {
 	limit, offset = min(max(limit, 1), upstreamPage), max(offset, 0)
 	listedAt, err := c.o.Store.ListedAt(ctx, folder.Path)
@@ -64,17 +64,16 @@ func (c *Catalog) list(ctx context.Context, folder delivery.File, limit, offset 
 	}
 
 	listing, err := c.ask(ctx, folder, known, limit, offset)
-	switch code := fault.CodeOf(err); {
-	case err == nil:
-		return listing, nil
-	case code == fault.FileNotFound:
+	switch fault.CodeOf(err) {
+	case fault.FileNotFound:
 		return Listing{}, c.vanished(ctx, folder, err)
-	case known && ofStorage(code):
-		c.o.Log.Warn("the storage cannot be asked, an old listing is shown", "folder", folder.ID, "error", err)
-		listing, err = c.recorded(ctx, folder, limit, offset)
-		listing.Stale = true
+	case fault.YandexUnauthorized, fault.YandexLocked, fault.YandexUnavailable, fault.YandexProtocol:
+		if known {
+			c.o.Log.Warn("storage unavailable, serving a stale listing", "folder", folder.ID, "error", err)
+			listing, err = c.recorded(ctx, folder, limit, offset)
+			listing.Stale = true
+		}
 	}
-
 	return listing, err
 }
 
@@ -89,7 +88,7 @@ func (c *Catalog) recorded(ctx context.Context, folder delivery.File, limit, off
 }
 
 // ask answers from the storage. A folder that fits in one page of the storage is recorded completely at once, and the
-// record sorts it. Of a bigger folder the requested part is recorded now and the rest later.
+// record sorts it. Of a bigger folder the requested page is recorded now and the rest later.
 func (c *Catalog) ask(ctx context.Context, folder delivery.File, known bool, limit, offset int) (Listing, error) {
 	big := false
 	if known {
@@ -127,7 +126,7 @@ func (c *Catalog) ask(ctx context.Context, folder delivery.File, known bool, lim
 	return c.part(ctx, folder, page)
 }
 
-// firstPage reads the first page of a folder, and records it when the folder has no other page.
+// firstPage reads a folder's first page, and records it if it is the only one.
 func (c *Catalog) firstPage(ctx context.Context, path string) (yandex.Page, error) {
 	return share(ctx, c, "first "+path, func(ctx context.Context) (yandex.Page, error) {
 		page, err := c.o.Upstream.List(ctx, path, upstreamPage, 0)
@@ -144,7 +143,7 @@ func (c *Catalog) part(ctx context.Context, folder delivery.File, page yandex.Pa
 	return Listing{Folder: folder, Files: files, Total: page.Total, Offset: page.Offset}, err
 }
 
-// entries turns a page into records. It drops entries with an invalid path, and duplicates.
+// entries converts a page into records. It drops entries with an invalid path, and duplicates.
 func (c *Catalog) entries(page yandex.Page) []delivery.File {
 	files := make([]delivery.File, 0, len(page.Items))
 	seen := make(map[string]bool, len(page.Items))
@@ -157,13 +156,12 @@ func (c *Catalog) entries(page yandex.Page) []delivery.File {
 	}
 
 	if skipped := len(page.Items) - len(files); skipped > 0 {
-		c.o.Log.Warn("entries of the shared folder are left out: their paths are too long, or are none", "entries", skipped)
+		c.o.Log.Warn("entries of the shared folder skipped: path too long or invalid", "entries", skipped)
 	}
 	return files
 }
 
-// share runs fn once for all callers with the same key at the same time. A caller that leaves does not end it for the
-// others.
+// share runs fn once for all concurrent callers with the same key. A caller that leaves does not end it for the others.
 func share[T any](ctx context.Context, c *Catalog, key string, fn func(context.Context) (T, error)) (T, error) {
 	result := c.flight.DoChan(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
@@ -179,13 +177,4 @@ func share[T any](ctx context.Context, c *Catalog, key string, fn func(context.C
 		value, _ := r.Val.(T)
 		return value, r.Err
 	}
-}
-
-// ofStorage says whether a fault is the storage's own, and not about the requested path.
-func ofStorage(code fault.Code) bool {
-	switch code {
-	case fault.YandexUnauthorized, fault.YandexLocked, fault.YandexUnavailable, fault.YandexProtocol:
-		return true
-	}
-	return false
 }

@@ -11,10 +11,10 @@ import (
 // maxAbove is how many folders above a path are looked up in the record, from the top.
 const maxAbove = 32
 
-// recall finds in the record what is at a path. known says that the record has the answer, which may be that nothing is
-// there: the deepest folder above the path that the record has was listed within the TTL. When that listing is older
-// the folder is listed again, which costs one request for all unknown paths below it until the TTL has passed. known is
-// false when the storage has to be asked about the path itself.
+// recall looks up a path in the record. known means that the record has the answer, which may be that nothing is there:
+// the deepest recorded folder above the path was listed within the TTL. If that listing is older the folder is listed
+// again, which costs one request for all unknown paths below it until the TTL has passed. known is false if the storage
+// must be queried about the path itself.
 func (c *Catalog) recall(ctx context.Context, path string) (file delivery.File, known bool, err error) {
 	file, err = c.o.Store.FileByPath(ctx, path)
 	switch {
@@ -40,7 +40,7 @@ func (c *Catalog) recall(ctx context.Context, path string) (file delivery.File, 
 		return file, true, c.vanished(ctx, above, err)
 	case err != nil:
 		return file, true, err
-	case listed.Total > upstreamPage: // the record has it when all pages were read
+	case listed.Total > upstreamPage: // the record has it once all pages were read
 		c.refreshLater(above.Path)
 		return file, false, nil
 	}
@@ -57,7 +57,7 @@ func (c *Catalog) recall(ctx context.Context, path string) (file delivery.File, 
 	return file, false, nil
 }
 
-// above returns the deepest folder above a path that the record has; fresh says that its listing rules the path out.
+// above returns the deepest recorded folder above a path; fresh means that its listing rules out the path.
 func (c *Catalog) above(ctx context.Context, path string) (folder delivery.File, fresh bool, err error) {
 	paths := []string{"/"}
 	for i := 1; i < len(path) && len(paths) < maxAbove; i++ {
@@ -79,7 +79,7 @@ func (c *Catalog) above(ctx context.Context, path string) (folder delivery.File,
 	return folder, !last && time.Since(listedAt) < c.o.TTL, err
 }
 
-// vanished records that the storage has a folder no more.
+// vanished records that the storage no longer has a folder.
 func (c *Catalog) vanished(ctx context.Context, folder delivery.File, cause error) error {
 	if folder.Path != "/" {
 		if err := c.o.Store.DropFolder(ctx, folder.Path); err != nil {

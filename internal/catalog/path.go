@@ -12,7 +12,7 @@ import (
 
 const maxPath = 1024 // bytes
 
-// checkPath refuses a path that is not in its plain form, and does not clean it.
+// checkPath refuses a path that is not clean, rather than cleaning it.
 func checkPath(p string) error {
 	wrong := ""
 	switch {
@@ -26,14 +26,14 @@ func checkPath(p string) error {
 		wrong = `a path has no empty part, no "." and no ".."`
 	}
 
-	// path.Clean keeps no "..", save one that goes above the top.
+	// path.Clean keeps no "..", except one that goes above the top.
 	if wrong == "" {
 		return nil
 	}
 	return fault.New(fault.Validation, "%s", wrong).WithField("path")
 }
 
-// entry is the record of an item of the storage. It is false for an item that has no valid path.
+// entry is the record of a storage item. It is false for an item without a valid path.
 func entry(item yandex.Item, place int) (delivery.File, bool) {
 	file := delivery.File{
 		Path: item.Path, Parent: path.Dir(item.Path), Name: item.Name, IsFolder: item.Folder,
@@ -42,5 +42,5 @@ func entry(item yandex.Item, place int) (delivery.File, bool) {
 	return file, item.Name != "" && !strings.Contains(item.Name, "/") && checkPath(item.Path) == nil
 }
 
-// top is the shared folder itself. It exists without a query of the storage.
+// top is the shared folder itself. It exists without querying the storage.
 var top = delivery.File{Path: "/", Name: "/", IsFolder: true}

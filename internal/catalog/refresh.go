@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/yandex"
 )
 
-// maxMoves is how often the reading of a folder starts again because the folder changed meanwhile.
+// maxMoves is how often reading a folder starts over because the folder changed meanwhile.
 const maxMoves = 3
 
 var errRestless = errors.New("the folder changes faster than it can be read")
@@ -18,7 +18,7 @@ var errRestless = errors.New("the folder changes faster than it can be read")
 func (c *Catalog) refreshLater(path string) {
 	c.inBackground(func(ctx context.Context) {
 		if _, err := c.refresh(ctx, path); err != nil && ctx.Err() == nil {
-			c.o.Log.Warn("a folder could not be read in the background", "error", err)
+			c.o.Log.Warn("background refresh of a folder failed", "error", err)
 		}
 	})
 }

@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	wholeTree = "*" // stands for all folders among the listings; it is not a valid path
+	wholeTree = "*" // stands for all folders among the listings; not a valid path
 	maxWords  = 255 // bytes: the longest name
 )
 
 // Search finds known entries by a part of their name. A tree that was not read for a while is read in the background.
-// indexing says that the tree is being read for the first time, so that more entries may be found soon.
+// indexing means that the tree is being read for the first time, so that more entries may be found soon.
 func (c *Catalog) Search(
 	ctx context.Context, words string, limit, offset int,
 ) (files []delivery.File, indexing bool, err error) {
 	words = strings.TrimSpace(words)
 	if words == "" || len(words) > maxWords || !utf8.ValidString(words) || strings.ContainsFunc(words, unicode.IsControl) {
-		return nil, false, fault.New(fault.Validation, "give 1 to 255 bytes of a name to look for").WithField("q")
+		return nil, false, fault.New(fault.Validation, "give 1 to 255 bytes of a name to search for").WithField("q")
 	}
 
 	limit, offset = min(max(limit, 1), upstreamPage), max(offset, 0)
@@ -37,23 +37,18 @@ func (c *Catalog) Search(
 	if time.Since(crawledAt) > crawlEvery {
 		ended := c.crawlLater()
 		if crawledAt.Unix() <= 0 {
-			indexing = !endsSoon(ctx, ended)
+			select { // a small tree takes only a moment
+			case <-ended:
+			case <-ctx.Done():
+				indexing = true
+			case <-time.After(crawlPatience):
+				indexing = true
+			}
 		}
 	}
 
 	files, err = c.o.Store.SearchFiles(ctx, words, limit, offset)
 	return files, indexing, err
-}
-
-// endsSoon waits a short time, in which a small tree is read.
-func endsSoon(ctx context.Context, ended <-chan struct{}) bool {
-	select {
-	case <-ended:
-		return true
-	case <-ctx.Done():
-	case <-time.After(crawlPatience):
-	}
-	return false
 }
 
 // crawlLater reads the complete tree in the background, once at a time; the channel is closed at the end.
@@ -65,14 +60,14 @@ func (c *Catalog) crawlLater() <-chan struct{} {
 			ctx, cancel := context.WithTimeout(ctx, crawlTime)
 			defer cancel()
 
-			// An earlier crawl may have ended after the caller has read when the last one was.
+			// An earlier crawl may have ended after the caller read when the last one was.
 			if at, err := c.o.Store.ListedAt(ctx, wholeTree); err != nil || time.Since(at) <= crawlEvery {
 				return nil, err
 			}
 			return nil, c.crawl(ctx)
 		})
 		if err != nil && ctx.Err() == nil {
-			c.o.Log.Warn("the shared folder could not be read for the search", "error", err)
+			c.o.Log.Warn("reading the shared folder for a search failed", "error", err)
 		}
 	})
 

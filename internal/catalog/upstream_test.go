@@ -20,14 +20,14 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// disk is a storage in memory that sorts by name, as the real one does.
+// disk is an in-memory storage that sorts by name, like the real one.
 type disk struct {
 	mu      sync.Mutex
 	items   map[string]yandex.Item
 	latency time.Duration
 	fails   error
 	calls   int
-	busiest int // requests under way at the same time, at most
+	busiest int // maximum number of concurrent requests
 	busy    int
 }
 
@@ -39,7 +39,7 @@ func newDisk(paths ...string) *disk {
 	return d
 }
 
-// put adds a file, or a folder when the path ends in a slash, with the folders above it.
+// put adds a file, or a folder if the path ends in a slash, with the folders above it.
 func (d *disk) put(p string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,7 +155,7 @@ func code(t *testing.T, err error, want fault.Code, field string) {
 	}
 }
 
-// eventually waits for what happens in the background.
+// eventually waits for a background action.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {

@@ -1,6 +1,5 @@
-// Package codec encrypts what Temporal stores of a workflow: inputs, results, signals, heartbeats, summaries, and the
-// messages of failures. Search attributes, ids, type names and the types of failures stay readable, because Temporal
-// needs them.
+// Package codec encrypts what Temporal stores of a workflow: inputs, results, signals, heartbeats, summaries, and
+// failure messages. Search attributes, ids, type names and failure types stay readable, because Temporal needs them.
 package codec
 
 import (
@@ -34,12 +33,12 @@ type Key struct {
 
 // Codec encrypts complete payloads with AES-256-GCM. It implements converter.PayloadCodec.
 type Codec struct {
-	first string // the key that encrypts; empty: payloads are only read
+	first string // the encrypting key; empty: payloads are only read
 	keys  map[string]cipher.AEAD
 }
 
-// New makes a codec that reads what any of the keys encrypted. When encrypt is set the first key encrypts, else new
-// payloads stay as they are. Without keys, or with one of a wrong size, it fails.
+// New makes a codec that reads what any of the keys encrypted. If encrypt is set the first key encrypts, otherwise new
+// payloads stay as they are. It fails without keys, or with one of a wrong size.
 func New(keys []Key, encrypt bool) (*Codec, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("no encryption keys")
@@ -68,7 +67,7 @@ func New(keys []Key, encrypt bool) (*Codec, error) {
 	return c, nil
 }
 
-// Encode encrypts payloads; those that are encrypted stay as they are.
+// Encode encrypts payloads, leaving encrypted ones as they are.
 func (c *Codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return each(payloads, func(p *commonpb.Payload) (*commonpb.Payload, error) {
 		if c.first == "" || isEncrypted(p) {
@@ -86,7 +85,7 @@ func (c *Codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 	})
 }
 
-// Decode decrypts payloads; those that were never encrypted stay as they are. A key that is missing is ErrUnknownKey.
+// Decode decrypts payloads, leaving unencrypted ones as they are. A missing key is ErrUnknownKey.
 func (c *Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return each(payloads, func(p *commonpb.Payload) (*commonpb.Payload, error) {
 		if !isEncrypted(p) {
@@ -112,7 +111,7 @@ func (c *Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 	})
 }
 
-// bound is the additional data of a ciphertext: a ciphertext of another key or another kind does not decrypt.
+// bound is a ciphertext's additional data: one with another key or of another kind does not decrypt.
 func bound(keyID string) []byte { return []byte("stagecoach payload v1\x00" + keyID) }
 
 func isEncrypted(p *commonpb.Payload) bool {

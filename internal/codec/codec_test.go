@@ -66,7 +66,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRotation reads what older keys encrypted, also when nothing is encrypted any more.
+// TestRotation reads what older keys encrypted, even when encryption is off.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	old := encode(t, newCodec(t, true, key("a")))

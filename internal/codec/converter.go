@@ -12,13 +12,13 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Apply makes a client encrypt and decrypt with the codec. The messages of failures are hidden as long as it encrypts.
+// Apply makes a client encrypt and decrypt with the codec. Failure messages are hidden while it encrypts.
 func (c *Codec) Apply(o *client.Options) {
 	c.apply(o, converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c))
 }
 
-// ApplyToWorkers does the same for the client of workers. There a key that is missing blocks a workflow task, until a
-// worker takes it that has the key.
+// ApplyToWorkers does the same for the workers' client. A missing key then blocks a workflow task, until a worker that
+// has the key takes it.
 func (c *Codec) ApplyToWorkers(o *client.Options) {
 	c.apply(o, ofWorkers{converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c)})
 }
@@ -34,7 +34,7 @@ func (c *Codec) apply(o *client.Options, payloads converter.DataConverter) {
 // an unreadable signal, reject an unreadable update, and fail a workflow because of its input.
 type ofWorkers struct{ converter.DataConverter }
 
-// WithContext changes nothing outside of workflows.
+// WithContext changes nothing outside workflows.
 func (w ofWorkers) WithContext(context.Context) converter.DataConverter { return w }
 
 // WithWorkflowContext returns the converter for what a workflow reads.

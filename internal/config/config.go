@@ -1,4 +1,4 @@
-// Package config reads the program's settings: defaults, then the environment, in this one place.
+// Package config reads the program's settings, defaults and then the environment, in one place.
 package config
 
 import (
@@ -15,20 +15,21 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/textfile"
 )
 
-// Config is every setting of the program. Durations and sizes have the units of their types; sizes are bytes.
+// Config holds every setting of the program. Durations and sizes have the units of their types; sizes are bytes.
 type Config struct {
 	DatabaseURL    string
-	EncryptionKeys [][]byte // the first one encrypts, all decrypt
+	EncryptionKeys [][]byte // the first one encrypts, any of them decrypts
 	Payloads       Payloads
 	AdminToken     string
 	LogLevel       slog.Level
 	TracesURL      string // an OTLP receiver over HTTP; empty: none
 
-	PlaintextHosts []string // that may be spoken to without TLS
+	PlaintextHosts []string // reachable without TLS
 
-	Connections int // to PostgreSQL; 0: the default of the process
+	Connections int // to PostgreSQL; 0: the process's default
 
 	API          API
 	Limits       Limits
@@ -42,7 +43,7 @@ type Config struct {
 	TON          TON
 	Fragment     Fragment
 	Transactions Transactions
-	Retention    map[string]int // days by the names of store.Parts; 0: for ever
+	Retention    map[string]int // days by the names of store.Parts; 0: forever
 	Media        Media
 	Library      Library
 	Webhooks     Webhooks
@@ -58,9 +59,9 @@ func (c *Config) settings() []Setting {
 	)
 }
 
-// Payloads configures the encryption of the payloads that Temporal keeps. Without keys they are not encrypted.
+// Payloads configures the encryption of the payloads stored by Temporal. Without keys they are not encrypted.
 type Payloads struct {
-	Keys    []PayloadKey // the first one encrypts, all decrypt
+	Keys    []PayloadKey // the first one encrypts, any of them decrypts
 	Encrypt bool
 }
 
@@ -73,7 +74,7 @@ type PayloadKey struct {
 // API configures the HTTP API and the bot.
 type API struct {
 	Addr           string
-	MetricsAddr    string  // empty: nowhere
+	MetricsAddr    string  // empty: none
 	AdminIDs       []int64 // Telegram ids
 	ActivateAtOnce bool
 	Bot            bool
@@ -83,12 +84,12 @@ type API struct {
 	OIDC           OIDC
 }
 
-// BrowserURL is the address at which browsers see the pages.
+// BrowserURL is the pages' address in browsers.
 func (a API) BrowserURL() string { return cmp.Or(a.PublicURL, "http://"+a.Addr) }
 
-// Limits bound what one user who is no administrator may do, over HTTP and in the bot together; 0: no limit.
+// Limits bound what one user, administrators excepted, may do over HTTP and in the bot together; 0: no limit.
 type Limits struct {
-	Requests int // a second
+	Requests int // per second
 
 	Quotas map[string]int // what one user may have at a time, by the names of store.Parts
 }
@@ -98,31 +99,25 @@ type Worker struct {
 	MetricsAddr string
 	StopTimeout time.Duration
 	Version     WorkerVersion // zero: unversioned
-	Queues      []string      // that are served; empty: all
+	Queues      []string      // to serve; empty: all
 }
 
-// Serves says whether a worker serves a task queue.
+// Serves reports whether a worker serves a task queue.
 func (w Worker) Serves(queue string) bool {
 	return len(w.Queues) == 0 || slices.Contains(w.Queues, queue)
 }
 
-// PaysOnly says whether a worker serves the queues of payments alone.
+// PaysOnly reports whether a worker serves only the payment queues.
 func (w Worker) PaysOnly() bool {
 	return len(w.Queues) > 0 && !slices.ContainsFunc(w.Queues, func(queue string) bool {
 		return !slices.Contains(lifecycle.PaymentQueues, queue)
 	})
 }
 
-// paysOnly is PaysOnly before the settings are read. A wrong value is reported later.
-func paysOnly(lookup func(string) (string, bool)) bool {
-	value, _ := lookup(workerQueues)
-	return Worker{Queues: strings.FieldsFunc(value, isSeparator)}.PaysOnly()
-}
-
 // WorkerVersion names what a worker runs, for Temporal's worker deployments.
 type WorkerVersion struct{ Deployment, Build string }
 
-// Telegram says which bot this is and where its server is.
+// Telegram identifies the bot and its server.
 type Telegram struct {
 	Token             string
 	APIURL            string
@@ -131,7 +126,7 @@ type Telegram struct {
 	SharedDir         string
 }
 
-// Yandex says which shared folder is served and how to get in.
+// Yandex identifies the shared folder and its credentials.
 type Yandex struct {
 	APIURL, TokenURL          string
 	ClientID, ClientSecret    string
@@ -147,12 +142,12 @@ type Program string
 const (
 	ForAPI      Program = "api"
 	ForWorker   Program = "worker"
-	ForPayments Program = "payments" // a worker that serves the queues of payments alone
+	ForPayments Program = "payments" // a worker that serves only the payment queues
 	ForServe    Program = "serve"    // API, bot and worker in one process, without payments
 )
 
-// Who reads secrets that not every program needs. Whoever takes over the process that pays has no way to people, and
-// whoever takes over one that strangers reach has no money.
+// Which programs read secrets that not all of them need. An attacker who takes over the paying process cannot reach
+// people, and one who takes over a process reachable by strangers cannot reach money.
 var (
 	withoutWallet = []Program{ForAPI, ForWorker, ForServe}
 	withWallet    = []Program{ForWorker, ForPayments}
@@ -160,21 +155,24 @@ var (
 	toPeople      = []Program{ForAPI, ForServe}
 )
 
-// ReadBy says whether a program reads the setting; empty: all programs together.
+// ReadBy reports whether a program reads the setting; empty: all programs together.
 func (s Setting) ReadBy(program Program) bool {
 	return program == "" || len(s.Only) == 0 || slices.Contains(s.Only, program)
 }
 
-// Load reads the settings of all programs. Every wrong value is reported, with its variable's name and what is allowed.
+// Load reads the settings of all programs. It reports every wrong value, with its variable's name and what is allowed.
 func Load(lookup func(string) (string, bool)) (Config, error) { return LoadFor("", lookup) }
 
-// LoadFor reads the environment through lookup (os.LookupEnv), without the settings that other programs alone need: no
-// process holds secrets that it does not use. A worker that serves the queues of payments alone is ForPayments.
+// LoadFor reads the environment through lookup (os.LookupEnv), without the settings that only other programs need: no
+// process holds secrets that it does not use. A worker that serves only the payment queues is ForPayments.
 func LoadFor(program Program, lookup func(string) (string, bool)) (Config, error) {
 	var c Config
 	var problems []error
-	if program == ForWorker && paysOnly(lookup) {
-		program = ForPayments
+	if program == ForWorker {
+		value, _ := lookup(workerQueues) // a wrong one is reported later
+		if (Worker{Queues: strings.FieldsFunc(value, isSeparator)}).PaysOnly() {
+			program = ForPayments
+		}
 	}
 	settings := slices.DeleteFunc(c.settings(), func(s Setting) bool { return !s.ReadBy(program) })
 
@@ -186,7 +184,14 @@ func LoadFor(program Program, lookup func(string) (string, bool)) (Config, error
 	}
 
 	for _, setting := range settings {
-		if slices.ContainsFunc(setting.carriers(), func(address string) bool { return !c.mayCarrySecrets(address) }) {
+		var carriers []string // the URLs to which secrets are sent
+		if setting.carries != nil {
+			carriers = setting.carries()
+		}
+		if setting.guarded != nil {
+			carriers = append(carriers, *setting.guarded)
+		}
+		if slices.ContainsFunc(carriers, func(address string) bool { return !c.mayCarrySecrets(address) }) {
 			problems = append(problems, fmt.Errorf(
 				"%s: must be an https URL, unless its host is this machine or is named in STAGECOACH_PLAINTEXT_HOSTS",
 				setting.Name,
@@ -205,7 +210,7 @@ func LoadFor(program Program, lookup func(string) (string, bool)) (Config, error
 	return c, errors.Join(problems...)
 }
 
-// load reads one setting; demo says whether this is the demonstration.
+// load reads one setting; demo: this is the demonstration.
 func (s Setting) load(lookup func(string) (string, bool), demo bool) error {
 	value, err := read(lookup, s)
 	if err != nil {
@@ -231,17 +236,6 @@ func (s Setting) load(lookup func(string) (string, bool), demo bool) error {
 	return nil
 }
 
-// carriers are the URLs of a setting that secrets travel to.
-func (s Setting) carriers() (all []string) {
-	if s.carries != nil {
-		all = s.carries()
-	}
-	if s.guarded != nil {
-		all = append(all, *s.guarded)
-	}
-	return all
-}
-
 // mayCarrySecrets reports whether a key may be sent to an address: the connection is encrypted or local, or the
 // operator trusts the host.
 func (c Config) mayCarrySecrets(address string) bool {
@@ -253,8 +247,8 @@ func (c Config) mayCarrySecrets(address string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() || slices.Contains(c.PlaintextHosts, u.Hostname())
 }
 
-// read returns a setting's value, from its file when the variable is empty. Compose passes a variable without a value
-// as an empty one, so empty means: not set.
+// read returns a setting's value, from its file if the variable is empty. Compose passes a variable without a value as
+// an empty one, so empty means unset.
 func read(lookup func(string) (string, bool), setting Setting) (string, error) {
 	value, _ := lookup(setting.Name)
 	file, _ := lookup(setting.Name + "_FILE")
@@ -266,5 +260,10 @@ func read(lookup func(string) (string, bool), setting Setting) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s_FILE: the file cannot be read", setting.Name)
 	}
-	return strings.TrimSpace(string(content)), nil
+
+	text, err := textfile.Decode(content)
+	if err != nil {
+		return "", fmt.Errorf("%s_FILE: the file %w", setting.Name, err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }

@@ -21,17 +21,16 @@ type Delivery struct {
 	SpoolMaxBytes  int64
 }
 
-// deliverySettings are those of deliveries.
 func (c *Config) deliverySettings() []Setting {
 	return []Setting{
 		c.quota("deliveries", "STAGECOACH_LIMIT_DELIVERIES", "1000", "live deliveries of one user"),
-		choice(&c.Delivery.Mode, "STAGECOACH_DELIVERY_MODE", "stream", []string{"stream", "spool"}, "stream: bytes flow straight through; spool: by a temporary file"),
+		choice(&c.Delivery.Mode, "STAGECOACH_DELIVERY_MODE", "stream", []string{"stream", "spool"}, "stream: bytes are passed on directly; spool: through a temporary file"),
 		integer(&c.Delivery.Parallel, "STAGECOACH_DELIVERY_PARALLEL", "4", 1, 1000, "parallel deliveries of each worker"),
 		duration(&c.Delivery.TTL, "STAGECOACH_DELIVERY_TTL", "1h", time.Second, 30*day, "a delivery that no worker claims within this time expires"),
-		duration(&c.Delivery.JobTimeout, "STAGECOACH_DELIVERY_JOB_TIMEOUT", "15m", time.Second, day, "the longest time of one attempt of a delivery"),
-		duration(&c.Delivery.StorageTimeout, "STAGECOACH_DELIVERY_STORAGE_TIMEOUT", "30s", 100*time.Millisecond, time.Hour, "the longest time without a byte from the storage"),
-		duration(&c.Delivery.ChunkTimeout, "STAGECOACH_DELIVERY_CHUNK_TIMEOUT", "30s", 100*time.Millisecond, time.Hour, "the longest time without progress towards Telegram"),
-		duration(&c.Delivery.Heartbeat, "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT", "10s", 2*time.Second, time.Hour, "a worker without a heartbeat for this long has lost its delivery"),
+		duration(&c.Delivery.JobTimeout, "STAGECOACH_DELIVERY_JOB_TIMEOUT", "15m", time.Second, day, "the time limit of one delivery attempt"),
+		duration(&c.Delivery.StorageTimeout, "STAGECOACH_DELIVERY_STORAGE_TIMEOUT", "30s", 100*time.Millisecond, time.Hour, "the longest wait for the next byte from the storage"),
+		duration(&c.Delivery.ChunkTimeout, "STAGECOACH_DELIVERY_CHUNK_TIMEOUT", "30s", 100*time.Millisecond, time.Hour, "the longest wait for progress of an upload to Telegram"),
+		duration(&c.Delivery.Heartbeat, "STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT", "10s", 2*time.Second, time.Hour, "without a heartbeat for this long, a worker loses its delivery"),
 		duration(&c.Delivery.RetryInterval, "STAGECOACH_DELIVERY_RETRY_INTERVAL", "2s", 10*time.Millisecond, time.Hour, "pause before the second attempt; doubled for the third"),
 		integer(&c.Delivery.MaxFileSize, "STAGECOACH_DELIVERY_MAX_FILE_SIZE", "2097152000", 1, 1<<42, "the largest file in bytes"),
 		text(&c.Delivery.SpoolDir, "STAGECOACH_SPOOL_DIR", filepath.Join(os.TempDir(), "stagecoach-spool"), "the folder of temporary files"),

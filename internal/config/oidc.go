@@ -6,17 +6,17 @@ import (
 	"net/url"
 )
 
-// OIDC configures who signs people in on the pages besides the service: a provider of OpenID Connect.
+// OIDC configures an OpenID Connect provider for signing in on the pages, besides the service itself.
 type OIDC struct {
-	Issuer                 string // empty: there is none
+	Issuer                 string // empty: none
 	ClientID, ClientSecret string
 	Name                   string // on the button; empty: the issuer's host
-	AdminGroup             string // whose members are administrators; empty: the provider makes none
+	AdminGroup             string // whose members are administrators; empty: the provider appoints none
 }
 
-// ShownName is the name of the provider on the button.
+// ShownName is the provider's name on the button.
 func (o OIDC) ShownName() string {
-	issuer, _ := url.Parse(o.Issuer) // it was checked
+	issuer, _ := url.Parse(o.Issuer) // already checked
 	return cmp.Or(o.Name, issuer.Host)
 }
 
@@ -28,11 +28,11 @@ func (c *Config) oidcSettings() []Setting {
 		only(toPeople, text(&o.ClientID, "STAGECOACH_OIDC_CLIENT_ID", "", "the client id of this service at the provider")),
 		only(toPeople, secret(&o.ClientSecret, "STAGECOACH_OIDC_CLIENT_SECRET", "its client secret; empty: the provider knows it as a public client")),
 		only(toPeople, text(&o.Name, "STAGECOACH_OIDC_NAME", "", "the name of the provider on the button, such as Telegram; empty: the issuer's host")),
-		only(toPeople, text(&o.AdminGroup, "STAGECOACH_OIDC_ADMIN_GROUP", "", "the group, of the claim groups, whose members are administrators; each time that somebody signs in decides; empty: the provider makes no administrators")),
+		only(toPeople, text(&o.AdminGroup, "STAGECOACH_OIDC_ADMIN_GROUP", "", "the group, of the claim groups, whose members are administrators, checked at each sign-in; empty: the provider appoints no administrators")),
 	}
 }
 
-// issuer reads the address of an issuer. It stays as it is written, for it is compared.
+// issuer reads an issuer's address. It is kept as written, because it is compared.
 func issuer(into *string, name, doc string) Setting {
 	s := optionalAddress(into, name, doc)
 	check := s.set
@@ -46,7 +46,7 @@ func issuer(into *string, name, doc string) Setting {
 	return s
 }
 
-// check wants the settings of a provider to be complete.
+// check requires the provider's settings to be complete.
 func (o OIDC) check() error {
 	if o.Issuer != "" && o.ClientID == "" {
 		return errors.New("STAGECOACH_OIDC_CLIENT_ID: must be set with STAGECOACH_OIDC_ISSUER")

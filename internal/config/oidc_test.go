@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAProviderOfOpenIDConnect stays as it is written, needs a client id, and is the API's alone.
+// TestAProviderOfOpenIDConnect keeps it as written, requires a client id, and is read only by the API.
 func TestAProviderOfOpenIDConnect(t *testing.T) {
 	t.Parallel()
 	env := good()

@@ -1,10 +1,10 @@
 package config
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -33,7 +33,7 @@ func secret(into *string, name, doc string) Setting {
 	return Setting{Name: name, Doc: doc, Secret: true, set: func(v string) error { *into = v; return nil }}
 }
 
-// only is a setting that these programs alone read.
+// only is a setting read only by these programs.
 func only(programs []Program, s Setting) Setting {
 	s.Only = programs
 	return s
@@ -85,13 +85,13 @@ func optionalAddress(into *string, name, doc string) Setting {
 	return s
 }
 
-// guarded is an address that must be safe to send secrets to: see Config.mayCarrySecrets.
+// guarded is an address that must be safe for secrets: see Config.mayCarrySecrets.
 func guarded(s Setting, into *string) Setting {
 	s.guarded = into
 	return s
 }
 
-// origin reads an address and keeps what browsers call its origin.
+// origin reads an address and keeps its origin, in the browser's sense.
 func origin(into *string, name, doc string) Setting {
 	s := optionalAddress(into, name, doc)
 	set := s.set
@@ -142,12 +142,12 @@ func limit(into *int, name, def, doc string) Setting {
 	return integer(into, name, def, 0, 1_000_000, doc+"; 0: no limit")
 }
 
-// quota reads how much of a kind one user may have, by the kind's name in store.Parts.
+// quota reads how many of a kind one user may have, by the kind's name in store.Parts.
 func (c *Config) quota(kind, name, def, doc string) Setting {
 	return entry(&c.Limits.Quotas, kind, func(into *int) Setting { return limit(into, name, def, doc) })
 }
 
-// days reads for how many days rows are kept, by the name of their policy in store.Parts.
+// days reads a retention in days, by the name of its policy in store.Parts.
 func (c *Config) days(policy, name, def, doc string) Setting {
 	return entry(&c.Retention, policy, func(into *int) Setting {
 		return integer(into, name, def, 0, 36500, "days to keep "+doc+"; 0: for ever")
@@ -207,7 +207,7 @@ func networks(into *[]netip.Prefix, name, doc string) Setting {
 				network, err = address.Prefix(address.BitLen())
 			}
 			if err != nil {
-				return errors.New("must be addresses or networks such as 10.0.0.0/8, with commas between them")
+				return errors.New("must be addresses or networks such as 10.0.0.0/8, separated by commas")
 			}
 			*into = append(*into, network.Masked())
 		}
@@ -229,7 +229,7 @@ func queues(into *[]string, name, doc string) Setting {
 		for _, queue := range *into {
 			if !slices.Contains(lifecycle.Queues(), queue) {
 				return fmt.Errorf(
-					"must be names of task queues with commas between them: %s", strings.Join(lifecycle.Queues(), ", "),
+					"must be names of task queues separated by commas: %s", strings.Join(lifecycle.Queues(), ", "),
 				)
 			}
 		}
@@ -263,7 +263,7 @@ func keyInto(into *[]byte) func(string) error {
 	}
 }
 
-// keysInto reads one key or several; none shows in an error.
+// keysInto reads one or more keys; none appears in an error.
 func keysInto(into *[][]byte) func(string) error {
 	return func(v string) error {
 		var keys [][]byte
@@ -272,7 +272,7 @@ func keysInto(into *[][]byte) func(string) error {
 			if err := keyInto(&key)(text); err != nil {
 				return fmt.Errorf("key %d %w", i+1, err)
 			}
-			if isZero(key) {
+			if bytes.Count(key, []byte{0}) == len(key) {
 				return fmt.Errorf("key %d %w", i+1, errSample)
 			}
 			keys = append(keys, key)
@@ -302,7 +302,7 @@ func adminTokenInto(into *string) func(string) error {
 	}
 }
 
-// payloadKeysInto reads pairs of id and key; neither shows in an error.
+// payloadKeysInto reads pairs of id and key; neither appears in an error.
 func payloadKeysInto(into *[]PayloadKey) func(string) error {
 	return func(v string) error {
 		for i, pair := range strings.FieldsFunc(v, isSeparator) {
@@ -328,17 +328,8 @@ func payloadKeysInto(into *[]PayloadKey) func(string) error {
 func isDeploymentName(v string) bool { return v != "" && !strings.ContainsAny(v, ".: \t\n") }
 func isBuildID(v string) bool        { return v != "" && !strings.ContainsAny(v, ": \t\n") }
 
-// deploymentName reads the name of a worker deployment; empty: none.
-func deploymentName(into *string, name, doc string) Setting {
-	return versionPart(into, name, doc, isDeploymentName, "must have no dots, colons or spaces")
-}
-
-// buildID reads the id of a build; empty: none.
-func buildID(into *string, name, doc string) Setting {
-	return versionPart(into, name, doc, isBuildID, "must have no colons or spaces")
-}
-
-func versionPart(into *string, name, doc string, good func(string) bool, rule string) Setting {
+// versionPart reads a part of a worker's version; empty: none.
+func versionPart(into *string, name string, good func(string) bool, rule, doc string) Setting {
 	return Setting{Name: name, Doc: doc, set: func(v string) error {
 		if v != "" && !good(v) {
 			return errors.New(rule)
@@ -348,18 +339,11 @@ func versionPart(into *string, name, doc string, good func(string) bool, rule st
 	}}
 }
 
-func levelInto(into *slog.Level, v string) error {
-	if into.UnmarshalText([]byte(v)) != nil {
-		return errors.New("must be debug, info, warn or error")
-	}
-	return nil
-}
-
 func idsInto(into *[]int64, v string) error {
 	for _, part := range strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' }) {
 		id, err := strconv.ParseInt(part, 10, 64)
 		if err != nil {
-			return errors.New("must be whole numbers with commas between them")
+			return errors.New("must be whole numbers separated by commas")
 		}
 		*into = append(*into, id)
 	}

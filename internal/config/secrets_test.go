@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestSampleSecretsStopTheStart tries each value that .env.example and .env.dev print for everybody to read.
+// TestSampleSecretsStopTheStart tries each value published in .env.example and .env.dev.
 func TestSampleSecretsStopTheStart(t *testing.T) {
 	t.Parallel()
 	zeros := base64.StdEncoding.EncodeToString(make([]byte, 32))
@@ -35,7 +35,7 @@ func TestSampleSecretsStopTheStart(t *testing.T) {
 	}
 }
 
-// TestTheDemoMayUseItsOwnSecrets with its own bot, which only the stand-in knows.
+// TestTheDemoMayUseItsOwnSecrets with its own bot, which only the simulator knows.
 func TestTheDemoMayUseItsOwnSecrets(t *testing.T) {
 	t.Parallel()
 	env := good()
@@ -49,7 +49,7 @@ func TestTheDemoMayUseItsOwnSecrets(t *testing.T) {
 	}
 }
 
-// TestShortAdministratorsTokens are refused; the message shows no part of them.
+// TestShortAdministratorsTokens are rejected; the message shows no part of them.
 func TestShortAdministratorsTokens(t *testing.T) {
 	t.Parallel()
 	env := good()
@@ -63,7 +63,7 @@ func TestShortAdministratorsTokens(t *testing.T) {
 	}
 }
 
-// TestEncryptionKeys come in order, with commas or in lines of a file.
+// TestEncryptionKeys keeps their order, with commas or in lines of a file.
 func TestEncryptionKeys(t *testing.T) {
 	t.Parallel()
 	env := good()
@@ -85,7 +85,7 @@ func TestEncryptionKeys(t *testing.T) {
 	}
 }
 
-// TestEmptyValuesDoNotShadowFiles because Compose gives a variable that is not filled in as an empty one.
+// TestEmptyValuesDoNotShadowFiles because Compose passes an unset variable as an empty one.
 func TestEmptyValuesDoNotShadowFiles(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "token")
@@ -106,7 +106,7 @@ func TestEmptyValuesDoNotShadowFiles(t *testing.T) {
 	}
 }
 
-// TestProgramsReadNoSecretsOfOthers looks at what each program asks its environment for.
+// TestProgramsReadNoSecretsOfOthers checks what each program reads from its environment.
 func TestProgramsReadNoSecretsOfOthers(t *testing.T) {
 	t.Parallel()
 	token := strings.Repeat("t", 32)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Torznab says where releases are searched for: addresses of Prowlarr or Jackett, and the key of each.
+// Torznab says where to search for releases: addresses of Prowlarr or Jackett, and the key of each.
 type Torznab struct {
 	URLs []string // none: searching is off
 	Keys []string
@@ -15,7 +15,7 @@ type Torznab struct {
 
 const (
 	mostIndexers   = 20
-	leastIndexKey  = 8 // characters: a shorter text would be taken out of titles
+	leastIndexKey  = 8 // characters: a shorter text would be stripped from titles
 	torznabURLName = "STAGECOACH_TORZNAB_URL"
 )
 
@@ -26,9 +26,9 @@ func (t Torznab) check() error {
 	return nil
 }
 
-// torznabURLs reads the addresses of indexers. The process that pays knows neither them nor their keys.
+// torznabURLs reads the indexers' addresses. The paying process knows neither them nor their keys.
 func torznabURLs(into *[]string) Setting {
-	s := only(withoutWallet, words(into, torznabURLName, "addresses, with commas, at which Prowlarr or Jackett search for releases by Torznab, such as http://prowlarr:9696/1/api or http://jackett:9117/api/v2.0/indexers/all/results/torznab/api; empty: nothing can be searched for"))
+	s := only(withoutWallet, words(into, torznabURLName, "Torznab addresses of Prowlarr or Jackett, separated by commas, such as http://prowlarr:9696/1/api or http://jackett:9117/api/v2.0/indexers/all/results/torznab/api; empty: no search"))
 	split := s.set
 	s.carries = func() []string { return *into }
 	s.set = func(v string) error {
@@ -42,7 +42,7 @@ func torznabURLs(into *[]string) Setting {
 		for _, one := range *into {
 			u, err := url.Parse(one)
 			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(one, "@?#") {
-				return errors.New("must be http or https URLs with commas between them, addresses alone: the keys are another setting")
+				return errors.New("must be http or https URLs separated by commas, addresses alone: the keys are another setting")
 			}
 		}
 		return nil
@@ -50,9 +50,9 @@ func torznabURLs(into *[]string) Setting {
 	return s
 }
 
-// torznabKeys reads the keys of indexers; none shows in an error.
+// torznabKeys reads the indexers' keys; none appears in an error.
 func torznabKeys(into *[]string) Setting {
-	s := only(withoutWallet, secret(new(string), "STAGECOACH_TORZNAB_KEY", "the API key of each address in "+torznabURLName+", with commas, in the same order"))
+	s := only(withoutWallet, secret(new(string), "STAGECOACH_TORZNAB_KEY", "the API key of each address in "+torznabURLName+", separated by commas, in the same order"))
 	s.set = func(v string) error {
 		*into = strings.FieldsFunc(v, isSeparator)
 		for i, key := range *into {

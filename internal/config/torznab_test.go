@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestIndexers have a key each. A key in an address is refused and not shown; a key is sent in plain text to named hosts
-// alone; the process that pays reads neither.
+// TestIndexers have a key each. A key in an address is rejected and not shown; a key is sent in plain text only to
+// listed hosts; the paying process reads neither.
 func TestIndexers(t *testing.T) {
 	t.Parallel()
 	with := func(urls, keys string) map[string]string {

@@ -1,4 +1,4 @@
-// Package devinfo is the file by which the command line finds a development stack that runs on this machine.
+// Package devinfo is the file by which the command line finds a development stack running on this machine.
 package devinfo
 
 import (
@@ -10,13 +10,13 @@ import (
 	"path/filepath"
 )
 
-// DefaultState is the default folder of the state of dev.
+// DefaultState is dev's default state folder.
 const DefaultState = ".stagecoach"
 
-// File holds the addresses and tokens of a running dev, in its state folder.
+// File contains the addresses and tokens of a running dev, in its state folder.
 const File = "dev.json"
 
-// Info is what dev.json holds, for the other commands and for tests.
+// Info is the content of dev.json, for the other commands and for tests.
 type Info struct {
 	API         string   `json:"api"`
 	Docs        string   `json:"docs"`
@@ -29,11 +29,11 @@ type Info struct {
 	StandIns    StandIns `json:"stand_ins"`
 }
 
-// StandIns are the URLs of the servers that stand in for the outside systems.
+// StandIns are the URLs of the simulators of the external systems.
 type StandIns struct {
 	Telegram    string `json:"telegram"`
 	Yandex      string `json:"yandex"`
-	QBittorrent string `json:"qbittorrent"` // the real one where it is installed
+	QBittorrent string `json:"qbittorrent"` // the real one if installed
 	WebSeed     string `json:"web_seed"`    // of torrents to try
 	TonCenter   string `json:"toncenter"`
 	Fragment    string `json:"fragment"`
@@ -58,7 +58,7 @@ func Read(state string) (info Info, err error) {
 	return info, nil
 }
 
-// WritePrivate writes a value as JSON in one step, to a file that only its owner may read.
+// WritePrivate atomically writes a value as JSON to a file that only its owner may read.
 func WritePrivate(name string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 	JobTimeout       Code = "job_timeout"     // an attempt's time is used up
 	TooManyAttempts  Code = "too_many_attempts"
 	WorkerLost       Code = "worker_lost"         // the worker's heartbeat stopped
-	PausedByOperator Code = "paused_by_operator"  // the activity was: temporal activity pause
-	ResetByOperator  Code = "reset_by_operator"   // the activity was: temporal activity reset
+	PausedByOperator Code = "paused_by_operator"  // of the activity, by temporal activity pause
+	ResetByOperator  Code = "reset_by_operator"   // of the activity, by temporal activity reset
 	NotClaimedInTime Code = "not_claimed_in_time" // no worker was free within the TTL
 	SpoolFull        Code = "SPOOL_FULL"          // no room for a temporary file
 )

@@ -1,6 +1,6 @@
-// Package fault is the one error type of the program: a code that machines read, a sentence that people may see, and a
-// cause that only the log sees. API, bot and command line map codes to HTTP statuses, texts and exit codes; activities
-// map them to Temporal's retryable and non-retryable errors.
+// Package fault is the program's only error type: a machine-readable code, a sentence that people may see, and a cause
+// that only the log sees. API, bot and command line map codes to HTTP statuses, texts and exit codes; activities map
+// them to Temporal's retryable and non-retryable errors.
 package fault
 
 import (
@@ -17,10 +17,10 @@ type Code string
 type Error struct {
 	Code       Code
 	Message    string
-	Field      string         // the input field at fault, where there is one
+	Field      string         // the input field at fault, if any
 	Details    map[string]any // machine-readable context, safe to show
 	Retryable  bool           // a later attempt may succeed
-	RetryAfter time.Duration  // how long the other side asked us to wait; 0 = it did not say
+	RetryAfter time.Duration  // how long the other side asked us to wait; 0 = unknown
 	Cause      error
 }
 
@@ -34,16 +34,16 @@ func Invalid(field, format string, args ...any) *Error {
 	return New(Validation, format, args...).WithField(field)
 }
 
-// Error gives code and message, never the cause: the text may travel to users and into Temporal histories.
+// Error returns code and message, never the cause: the text may reach users and Temporal histories.
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
-// Unwrap gives the cause to errors.Is and errors.As.
+// Unwrap exposes the cause to errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// WithCause returns a copy that carries the error behind it, for the log.
+// WithCause returns a copy with the underlying error, for the log: WithoutNames.
 func (e *Error) WithCause(err error) *Error {
 	c := *e
-	c.Cause = err
+	c.Cause = WithoutNames(err)
 	return &c
 }
 
@@ -64,21 +64,21 @@ func (e *Error) With(key string, value any) *Error {
 	return &c
 }
 
-// Retry returns a copy that a later attempt may repair.
+// Retry returns a copy that a later attempt may resolve.
 func (e *Error) Retry() *Error {
 	c := *e
 	c.Retryable = true
 	return &c
 }
 
-// After returns a retryable copy that asks to wait for d first.
+// After returns a retryable copy that asks the caller to wait for d first.
 func (e *Error) After(d time.Duration) *Error {
 	c := e.Retry()
 	c.RetryAfter = d
 	return c
 }
 
-// As finds the fault in err's chain, or nil.
+// As returns the fault in err's chain, or nil.
 func As(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -86,7 +86,7 @@ func As(err error) *Error {
 	return nil
 }
 
-// CodeOf gives the code of the fault in err's chain, or "".
+// CodeOf returns the code of the fault in err's chain, or "".
 func CodeOf(err error) Code {
 	if e := As(err); e != nil {
 		return e.Code

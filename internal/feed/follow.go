@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"stagecoach/internal/fault"
@@ -10,16 +11,16 @@ import (
 )
 
 const (
-	adminReserve = 20              // followers beyond the limit of all that administrators may add
+	adminReserve = 20              // extra followers beyond the total limit, for administrators
 	fullPause    = 5 * time.Second // after which another process, or this one, may have room
 	floorFresh   = time.Minute
 )
 
-// Follow makes a follower for a user, who is known by a token: from a place in the stream, or from now on with nil. The
-// caller must call Leave. QUOTA_EXCEEDED: the user has too many followers; STREAMS_FULL: the process has too many;
-// CURSOR_GONE: events after the place may be deleted, or are too many.
+// Follow makes a follower for a user identified by a token: from a position in the stream, or with nil from now on. The
+// caller must call Leave. QUOTA_EXCEEDED: the user's person has too many followers; STREAMS_FULL: the process has too
+// many; CURSOR_GONE: events after the position may be deleted, or are too many.
 func (f *Feed) Follow(ctx context.Context, user account.User, token string, from *core.Cursor) (*Follower, error) {
-	w := &Follower{feed: f, user: user, token: token}
+	w := &Follower{feed: f, user: user, of: limited{user.PersonID(), user.IsAdmin()}, token: token}
 	if err := f.enrol(w); err != nil {
 		return nil, err
 	}
@@ -32,7 +33,7 @@ func (f *Feed) Follow(ctx context.Context, user account.User, token string, from
 	return w, nil
 }
 
-// begin gives the place where a follower begins.
+// begin returns a follower's starting position.
 func (f *Feed) begin(ctx context.Context, from *core.Cursor) (core.Cursor, error) {
 	if from == nil {
 		return f.o.Events.EventsNow(ctx)
@@ -40,35 +41,45 @@ func (f *Feed) begin(ctx context.Context, from *core.Cursor) (core.Cursor, error
 	return *from, f.Check(ctx, *from)
 }
 
-// enrol counts a follower, unless there are too many, of all or of its user.
+// enrol counts a follower, unless there are too many, in total or for its person.
 func (f *Feed) enrol(w *Follower) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
 	total := f.o.Total
-	if w.user.IsAdmin() {
+	if w.of.admin {
 		total += adminReserve
 	}
 
 	if f.o.Total > 0 && len(f.followers) >= total {
-		return fault.New(fault.StreamsFull, "this process has as many event streams as it takes").After(fullPause)
+		return fault.New(fault.StreamsFull, "this process has reached its limit of event streams").After(fullPause)
 	}
 
-	of := f.users[w.user.ID]
-	if of != nil && f.o.PerUser > 0 && of.followers >= f.o.PerUser && !w.user.IsAdmin() {
+	of := f.people[w.of]
+	if of != nil && f.o.PerPerson > 0 && of.followers >= f.o.PerPerson && !w.of.admin {
 		return fault.New(
-			fault.QuotaExceeded, "the limit of %d streams is reached", f.o.PerUser,
-		).With("limit", "streams").With("maximum", f.o.PerUser)
+			fault.QuotaExceeded, "the limit of %d streams is reached", f.o.PerPerson,
+		).With("limit", "streams").With("maximum", f.o.PerPerson)
 	}
 
 	if of == nil {
 		of = &person{turn: make(chan struct{}, 1)}
-		f.users[w.user.ID], f.asked = of, nil
+		f.people[w.of] = of
+	}
+	if f.users[w.user.ID] == 0 {
+		f.asked = nil
 	}
 
 	of.followers++
+	f.users[w.user.ID]++
 	f.followers[w] = true
-	w.group = f.join()
+	at := slices.IndexFunc(f.groups, func(g *group) bool { return g.members < groupSize })
+	if at < 0 {
+		at = len(f.groups)
+		f.groups = append(f.groups, &group{changed: make(chan struct{})})
+	}
+	w.group = f.groups[at]
+	w.group.members++
 	w.joined, w.looks = f.number, f.looks
 	f.count()
 	return nil
@@ -82,9 +93,11 @@ func (w *Follower) Leave() {
 
 	delete(f.followers, w)
 	w.group.members--
-	if of := f.users[w.user.ID]; of.followers > 1 {
-		of.followers--
-	} else {
+	of := f.people[w.of]
+	if of.followers--; of.followers == 0 {
+		delete(f.people, w.of)
+	}
+	if f.users[w.user.ID]--; f.users[w.user.ID] == 0 {
 		delete(f.users, w.user.ID)
 		f.asked = nil
 	}
@@ -98,13 +111,13 @@ func (f *Feed) count() {
 	}
 }
 
-// floor is the earliest place from which a follower may begin.
+// floor is the earliest position from which a follower may begin.
 type floor struct {
 	at           time.Time
-	back, before core.Cursor // the place so many events ago; the one that was told before this: it is good still
+	back, before core.Cursor // the position CatchUp events ago; the one returned previously, which stays valid
 }
 
-// Check refuses a place after which events were deleted, or after which there are too many events.
+// Check refuses a position after which events were deleted, or after which there are too many.
 func (f *Feed) Check(ctx context.Context, from core.Cursor) error {
 	deleted, err := f.o.Events.EventFloor(ctx)
 	if err != nil {
@@ -143,8 +156,8 @@ func (f *Feed) Check(ctx context.Context, from core.Cursor) error {
 	return err
 }
 
-// back returns the position that a refused follower is given to begin with, and the position before which followers are
-// refused. A given position stays valid for a while.
+// back returns the position at which a refused follower should begin, and the position before which followers are
+// refused. A returned position stays valid for a while.
 func (f *Feed) back(ctx context.Context) (told, refused core.Cursor, err error) {
 	if f.o.CatchUp == 0 {
 		return core.Cursor{}, core.Cursor{}, nil

@@ -10,30 +10,31 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// ErrOver ends all followers: the process stops.
+// ErrOver ends all followers: the process is stopping.
 var ErrOver = errors.New("the process stops")
 
-// Follower gets the events past a place in the stream. Only one goroutine may use it.
+// Follower receives the events after a position in the stream. It is confined to one goroutine.
 type Follower struct {
 	feed   *Feed
 	user   account.User // as it was at the start
+	of     limited      // at the start
 	token  string
 	cursor core.Cursor
 
-	group *group // that it is woken with
+	group *group // with which it is woken
 
-	// The numbers of batches and of readings of access before it joined: they do not contain its user, or are out of date.
+	// The numbers of batches and of access reads before it joined: they do not include its user, or are outdated.
 	joined, looks int
 
 	dismissed error // guarded by the feed's lock
 }
 
-// Cursor is the place up to which the follower has seen all events that it may see.
+// Cursor is the position up to which the follower has seen all events visible to it.
 func (w *Follower) Cursor() core.Cursor { return w.cursor }
 
-// Next gives the texts of events that the follower may see, and moves its cursor past them and past events that it may
-// not see. The text is empty when there were no events within patience, or when only the cursor has moved by a page.
-// Other followers read the same text: it must not be changed.
+// Next returns the texts of events visible to the follower, and moves its cursor past them and past hidden ones. The
+// text is empty if there were no events within patience, or if only the cursor has moved by a page. Other followers
+// read the same text: do not change it.
 func (w *Follower) Next(ctx context.Context, patience time.Duration) ([]byte, error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -62,7 +63,7 @@ func (w *Follower) Next(ctx context.Context, patience time.Duration) ([]byte, er
 	}
 }
 
-// place is the position of a follower relative to the events that the feed has read.
+// place is a follower's position relative to the events that the feed has read.
 type place int
 
 const (
@@ -71,7 +72,7 @@ const (
 	behind              // it must read the record for itself
 )
 
-// look finds the batch that comes next.
+// look finds the next batch.
 func (w *Follower) look() (batch, place, <-chan struct{}, error) {
 	f := w.feed
 	f.mu.Lock()
@@ -99,8 +100,8 @@ func (w *Follower) look() (batch, place, <-chan struct{}, error) {
 	return next, within, nil, nil
 }
 
-// take returns the part of a batch that the follower may see. It is a part of the batch's own text, unless an event
-// that it may not see is in between.
+// take returns the part of a batch visible to the follower. It is a slice of the batch's own text, unless a hidden
+// event is in between.
 func (w *Follower) take(b batch) (text []byte) {
 	begin, end := 0, 0 // of the part
 	for _, event := range b.events {
@@ -125,12 +126,12 @@ func (w *Follower) take(b batch) (text []byte) {
 	return text
 }
 
-// catchUp reads a page of the record for this follower alone. The number of such followers at a time, one for each
-// user, and of their pages a second are bounded, so that other statements do not wait for them.
+// catchUp reads a page of the record for this follower alone. The number of such followers at a time, one per person,
+// and of their pages per second are limited, so that other statements do not wait for them.
 func (w *Follower) catchUp(ctx context.Context) ([]byte, error) {
 	f := w.feed
 	f.mu.Lock()
-	through, turn := f.through(), f.users[w.user.ID].turn
+	through, turn := f.through(), f.people[w.of].turn
 	f.mu.Unlock()
 	leave, err := enter(ctx, turn, f.pages)
 	if err != nil {

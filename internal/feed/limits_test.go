@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// record is one record that feeds read, and a user in it.
+// record is one record read by feeds, and a user in it.
 type record struct {
 	*testing.T
 	store *store.Store
@@ -42,15 +42,15 @@ func newRecord(t *testing.T) *record {
 	return &record{T: t, store: s, db: db, ada: ada}
 }
 
-// process makes a feed in which a user may have so many streams.
-func (r *record) process(perUser int) *feed.Feed {
+// process makes a feed in which a person may have this many streams.
+func (r *record) process(perPerson int) *feed.Feed {
 	return feed.New(feed.Options{
 		Events: r.store.Notices, Tokens: r.store.Accounts, Webhooks: r.store.Webhooks,
-		PerUser: perUser, Total: 100, Permit: func(account.Holder) error { return nil },
+		PerPerson: perPerson, Total: 100, Permit: func(account.Holder) error { return nil },
 	})
 }
 
-// follow opens a stream of a user whose token is their name; nil: the limit is reached.
+// follow opens a stream for a user whose token is their name; nil: the limit is reached.
 func (r *record) follow(f *feed.Feed, user account.User) *feed.Follower {
 	r.Helper()
 	follower, err := f.Follow(r.Context(), user, user.Name, nil)
@@ -96,6 +96,43 @@ func TestStreamsOfAUserAreLimited(t *testing.T) {
 	}
 	if r.follow(f, r.ada) != nil {
 		t.Error("a fourth stream is open")
+	}
+}
+
+// TestAgentsShareTheirOwnersStreams counts the streams of a person and of their agents together. Those of an
+// administrator leave an agent the whole limit.
+func TestAgentsShareTheirOwnersStreams(t *testing.T) {
+	t.Parallel()
+	r := newRecord(t)
+	f := r.process(3)
+	boss := account.User{ID: r.ada.ID + 1, Role: account.RoleAdmin, Status: account.UserActive}
+	agent := func(id int64, owner account.User) account.User {
+		return account.User{ID: id, OwnerID: &owner.ID, Status: account.UserActive}
+	}
+	one, two, helper := agent(11, r.ada), agent(12, r.ada), agent(13, boss)
+
+	first := r.follow(f, one)
+	r.follow(f, one)
+	r.follow(f, two)
+	if r.follow(f, two) != nil || r.follow(f, r.ada) != nil {
+		t.Error("a person and two agents have more than three streams")
+	}
+
+	first.Leave()
+	if r.follow(f, r.ada) == nil {
+		t.Error("a stream of an agent that ended makes no room for the owner")
+	}
+
+	for range 3 {
+		r.follow(f, boss)
+	}
+	for range 3 {
+		if r.follow(f, helper) == nil {
+			t.Error("an administrator's streams count against an agent")
+		}
+	}
+	if r.follow(f, helper) != nil {
+		t.Error("an administrator's agent has no limit")
 	}
 }
 

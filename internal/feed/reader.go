@@ -17,11 +17,11 @@ const overhead = 500
 // reader is the state of Run between two readings of the record.
 type reader struct {
 	feed          *Feed
-	read          time.Time // when events were last read with success
-	looked, asked time.Time // at the access of all followers, for the lag
+	read          time.Time // when events were last read successfully
+	looked, asked time.Time // when access and lag were last checked
 }
 
-// tick reads a page of events and says whether there may be more. Each of its queries serves all followers.
+// tick reads a page of events and reports whether there may be more. Each of its queries serves all followers.
 func (r *reader) tick(ctx context.Context) (more bool, err error) {
 	events, err := r.events(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *reader) events(ctx context.Context) ([]core.StreamedEvent, error) {
 	return nil, nil
 }
 
-// lag asks from time to time how long events have been held back.
+// lag checks from time to time how long events have been held back.
 func (r *reader) lag(ctx context.Context) error {
 	if time.Since(r.asked) < lagEvery {
 		return nil
@@ -131,11 +131,11 @@ func (b *batch) render(events []core.StreamedEvent, render func(core.StreamedEve
 	return nil
 }
 
-// size is about how many bytes a batch takes.
+// size is the approximate size of a batch in bytes.
 func (b *batch) size() int { return cap(b.text) + overhead*len(b.events) }
 
-// lookAtAccess dismisses the followers whose token is revoked or whose user may not follow. It runs before the events
-// that were read earlier are published, so that a blocked user does not see later events.
+// lookAtAccess dismisses the followers whose token is revoked or whose user may not follow. It runs before the
+// previously read events are published, so that a blocked user does not see later events.
 func (f *Feed) lookAtAccess(ctx context.Context) error {
 	f.mu.Lock()
 	tokens := map[string]bool{}
@@ -169,10 +169,10 @@ func (f *Feed) lookAtAccess(ctx context.Context) error {
 	return nil
 }
 
-// permit reports whether the holder of a token, if there is one, may follow.
+// permit reports whether the holder of a token, if any, may follow.
 func (f *Feed) permit(holder account.Holder, known bool) error {
 	if !known {
-		return fault.New(fault.Unauthenticated, "this token is not known any more")
+		return fault.New(fault.Unauthenticated, "this token is unknown")
 	}
 	return f.o.Permit(holder)
 }

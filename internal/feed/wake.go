@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A thousand followers that wake at once keep all processors busy for tens of milliseconds, and other requests wait for
-// them. So they wake in groups, with pauses in between.
+// A thousand followers woken at once keep all processors busy for tens of milliseconds, while other requests wait. So
+// they are woken in groups, with pauses in between.
 const (
 	groupSize  = 25
 	groupPause = 5 * time.Millisecond
@@ -23,17 +23,6 @@ type group struct {
 func (g *group) wake() {
 	close(g.changed)
 	g.changed = make(chan struct{})
-}
-
-// join finds a group with room. The lock must be held.
-func (f *Feed) join() *group {
-	at := slices.IndexFunc(f.groups, func(g *group) bool { return g.members < groupSize })
-	if at < 0 {
-		at = len(f.groups)
-		f.groups = append(f.groups, &group{changed: make(chan struct{})})
-	}
-	f.groups[at].members++
-	return f.groups[at]
 }
 
 // wakeAll wakes all followers at once. The lock must be held.

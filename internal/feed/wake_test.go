@@ -13,7 +13,7 @@ import (
 )
 
 // TestFollowersWakeUpInGroups lets two hundred followers wait for an event: they get it one group after the other, and
-// all of them the same bytes. One follower gets it as soon as it was read.
+// all of them the same bytes. A single follower gets it as soon as it was read.
 func TestFollowersWakeUpInGroups(t *testing.T) {
 	t.Parallel()
 	const followers, least = 200, 25 * time.Millisecond // eight groups, five milliseconds between two
@@ -71,7 +71,7 @@ func TestFollowersWakeUpInGroups(t *testing.T) {
 	}
 }
 
-// TestATextHoldsWhatOneMaySee mixes events of two users in one page, in runs and one by one.
+// TestATextHoldsWhatOneMaySee mixes events of two users on one page, in runs and one by one.
 func TestATextHoldsWhatOneMaySee(t *testing.T) {
 	t.Parallel()
 	p := newRecord(t)
@@ -105,7 +105,7 @@ func TestATextHoldsWhatOneMaySee(t *testing.T) {
 	}
 }
 
-// reading runs a feed whose texts are the numbers of events.
+// reading runs a feed whose texts are the events' numbers.
 func (r *record) reading(change func(*feed.Options)) *feed.Feed {
 	o := feed.Options{
 		Events: r.store.Notices, Tokens: r.store.Accounts, Webhooks: r.store.Webhooks,
@@ -122,7 +122,7 @@ func (r *record) reading(change func(*feed.Options)) *feed.Feed {
 	done := make(chan struct{})
 	go func() { f.Run(ctx); close(done) }()
 	r.Cleanup(func() { cancel(); <-done })
-	for f.Place() == nil && ctx.Err() == nil { // its beginning wakes all followers, without an event
+	for f.Place() == nil && ctx.Err() == nil { // its start wakes all followers, without an event
 		time.Sleep(time.Millisecond)
 	}
 	return f
@@ -140,7 +140,7 @@ func (r *record) boss() account.User {
 	return boss
 }
 
-// write adds events of an owner in one transaction.
+// write adds an owner's events in one transaction.
 func (r *record) write(owner account.User, seqs ...int64) {
 	r.Helper()
 	r.exec(

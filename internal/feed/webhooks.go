@@ -7,12 +7,12 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// wakeEvery is how often is looked for events that this process has not read: those of before its start.
+// wakeEvery is the polling interval for events that this process has not read: those from before its start.
 const wakeEvery = 2 * time.Second
 
-// keepWebhooks wakes the webhooks that wait for the events which were read, until ctx ends. All processes read the
-// events; the record's place lets one of them wake for each page. What it has written and not signalled, because it was
-// killed, the process that counts signals.
+// keepWebhooks wakes the webhooks waiting for the events just read, until ctx ends. All processes read the events; the
+// record's position lets one of them wake for each page. If it was killed between writing and signalling, the counting
+// process signals.
 func (f *Feed) keepWebhooks(ctx context.Context) {
 	if f.o.WakeWebhook == nil {
 		return
@@ -23,7 +23,7 @@ func (f *Feed) keepWebhooks(ctx context.Context) {
 
 	for {
 		if err := f.wakeWebhooks(ctx); err != nil && ctx.Err() == nil {
-			f.o.Log.Warn("webhooks are woken later", "error", err)
+			f.o.Log.Warn("webhooks not woken, will retry", "error", err)
 		}
 
 		select {
@@ -35,7 +35,7 @@ func (f *Feed) keepWebhooks(ctx context.Context) {
 	}
 }
 
-// wakeWebhooks wakes the webhooks of all events up to the present.
+// wakeWebhooks wakes the webhooks for all events up to the present.
 func (f *Feed) wakeWebhooks(ctx context.Context) error {
 	for {
 		from, err := f.o.Webhooks.WakeCursor(ctx)
@@ -59,7 +59,7 @@ func (f *Feed) wakeWebhooks(ctx context.Context) error {
 	}
 }
 
-// eventsAfter returns the events after a place: from the window, where it begins there, else from the record.
+// eventsAfter returns the events after a position: from the window if it begins there, otherwise from the record.
 func (f *Feed) eventsAfter(ctx context.Context, from core.Cursor) ([]core.StreamedEvent, error) {
 	f.mu.Lock()
 	start, through, begun := f.start, f.through(), f.begun

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCost fetches the largest file there may be, of known and of unknown size: what is allocated for it, in use or
-// not, is less than 32 MiB. It does not run beside other tests, whose memory it would count.
+// TestCost fetches the largest allowed file, of known and of unknown size: it allocates less than 32 MiB, in use or
+// not. It does not run beside other tests, whose memory it would count.
 func TestCost(t *testing.T) {
 	const size = 10 << 20
 	chunk := make([]byte, 32<<10)

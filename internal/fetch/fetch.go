@@ -1,7 +1,7 @@
-// Package fetch downloads small files from addresses that users give. By default it connects to the Internet only. It
-// checks the address of each connection, after each redirect too, so that a name that changes its address does not pass
-// the check. Its errors hold no address. A call that its caller cancelled returns context.Canceled, every other failure
-// is a *fault.Error.
+// Package fetch downloads small files from addresses supplied by users. By default it connects only to the Internet. It
+// checks the address of each connection, also after each redirect, so that a name that changes its address does not
+// pass the check. Its errors contain no address. A call cancelled by its caller returns context.Canceled, every other
+// failure is a *fault.Error.
 package fetch
 
 import (
@@ -25,11 +25,11 @@ import (
 // Options are the limits.
 type Options struct {
 	MaxSize      int64         // bytes; default 10 MiB
-	Timeout      time.Duration // for all of it; default 30 s
-	AllowPrivate bool          // also addresses outside of the Internet
-	// Complete completes an address at a server of the operator's, and returns its host and port, such as prowlarr:9696:
-	// this server alone may be outside of the Internet, for this address. own empty: it is no such address. nil: there is
-	// no such server.
+	Timeout      time.Duration // in total; default 30 s
+	AllowPrivate bool          // also addresses outside the Internet
+	// Complete completes an address at one of the operator's servers, and returns its host and port, such as
+	// prowlarr:9696: only this server may be outside the Internet, for this address and no redirect. own empty: it is no
+	// such address. nil: there is no such server.
 	Complete func(address string) (full, own string)
 }
 
@@ -48,7 +48,7 @@ var ErrForbidden = errors.New("this address is not on the Internet")
 // ToMagnet is the error of an address that leads to a magnet link instead of a file.
 type ToMagnet struct{ Link string }
 
-// Error does not tell the link.
+// Error does not reveal the link.
 func (ToMagnet) Error() string { return "the address leads to a magnet link" }
 
 // Reasons why a redirect is not followed.
@@ -60,7 +60,7 @@ var (
 // New makes a Fetcher.
 func New(o Options) *Fetcher { return newFetcher(o, allowed(o.AllowPrivate)) }
 
-// allowed says which addresses may be connected to.
+// allowed returns the check of which addresses may be connected to.
 func allowed(private bool) func(netip.Addr) bool {
 	if private {
 		return func(netip.Addr) bool { return true }
@@ -68,13 +68,13 @@ func allowed(private bool) func(netip.Addr) bool {
 	return Public
 }
 
-// Transport makes the transport of a client that sends requests to addresses which users give. A connection to a
+// Transport makes the transport of a client that sends requests to addresses supplied by users. A connection to a
 // forbidden address fails with ErrForbidden.
 func Transport(timeout time.Duration, allowPrivate bool) *http.Transport {
 	return guarded(timeout, allowed(allowPrivate))
 }
 
-// guarded makes a transport without a proxy: a proxy would connect without the check of the address.
+// guarded makes a transport without a proxy: a proxy would connect without checking the address.
 func guarded(timeout time.Duration, allowed func(netip.Addr) bool) *http.Transport {
 	dialer := &net.Dialer{Timeout: timeout, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		if at, err := netip.ParseAddrPort(address); err != nil || !allowed(at.Addr()) {
@@ -98,7 +98,8 @@ func newFetcher(o Options, allowed func(netip.Addr) bool) *Fetcher {
 	return &Fetcher{o: o, lookup: net.DefaultResolver.LookupNetIP, http: &http.Client{
 		Transport: transport,
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			r.Header.Del("Referer") // addresses hold keys
+			r.Header.Del("Referer")                       // addresses contain keys
+			*r = *r.WithContext(withOwn(r.Context(), "")) // Complete has not seen this one
 			switch {
 			case len(via) > maxRedirects:
 				return errRedirects
@@ -113,14 +114,14 @@ func newFetcher(o Options, allowed func(netip.Addr) bool) *Fetcher {
 	}}
 }
 
-// Fetch downloads the file at an http or https address. The error is a ToMagnet when the address leads to a magnet link.
+// Fetch downloads the file at an http or https address. The error is a ToMagnet if the address leads to a magnet link.
 func (f *Fetcher) Fetch(ctx context.Context, address string) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, f.o.Timeout)
 	defer cancel()
 
 	if f.o.Complete != nil {
 		full, own := f.o.Complete(address)
-		address, limited = full, context.WithValue(limited, ownKey{}, own)
+		address, limited = full, withOwn(limited, own)
 	}
 
 	request, err := http.NewRequestWithContext(limited, http.MethodGet, address, nil)
@@ -153,8 +154,8 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) ([]byte, error) {
 // piece is how much of a file is read at a time.
 const piece = 256 << 10
 
-// read reads at most most bytes. It uses at most twice the memory of the content; a growing buffer would leave its
-// smaller copies behind.
+// read reads up to most bytes. It uses at most twice the content's memory; a growing buffer would leave its smaller
+// copies behind.
 func read(body io.Reader, most int64) ([]byte, error) {
 	var pieces [][]byte
 	next := make([]byte, 0, piece)
@@ -175,7 +176,7 @@ func read(body io.Reader, most int64) ([]byte, error) {
 
 // check checks an answer before its body is read.
 func (f *Fetcher) check(response *http.Response) error {
-	status := fault.New(fault.SourceRefused, "the source answers %d", response.StatusCode)
+	status := fault.New(fault.SourceRefused, "the source answered %d", response.StatusCode)
 	switch code := response.StatusCode; {
 	case code == http.StatusOK && response.ContentLength > f.o.MaxSize:
 		return f.tooBig()
@@ -190,7 +191,7 @@ func (f *Fetcher) check(response *http.Response) error {
 	}
 }
 
-// maxPause is the longest pause that a source may ask for, in seconds.
+// maxPause is the longest delay that a source may request, in seconds.
 const maxPause = 10 * 60
 
 func (f *Fetcher) tooBig() error {
@@ -214,12 +215,12 @@ func asFault(ctx context.Context, err error) error {
 	case errors.Is(err, errScheme), errors.Is(err, errRedirects):
 		return fault.New(fault.SourceRefused, "the link leads to no file").WithCause(inner)
 	default:
-		return fault.New(fault.SourceUnavailable, "the source does not answer").Retry().WithCause(inner)
+		return fault.New(fault.SourceUnavailable, "the source did not answer").Retry().WithCause(inner)
 	}
 }
 
-// harmless returns the part of an error that may be logged: the innermost error when its text is a constant, else its
-// type. The errors around it, and texts of the other side, contain addresses.
+// harmless returns the loggable part of an error: the innermost error if its text is a constant, otherwise its type.
+// The errors around it, and the other side's texts, contain addresses.
 func harmless(err error) error {
 	inner := err
 	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(next) {

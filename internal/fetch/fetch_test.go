@@ -35,6 +35,11 @@ func TestPublic(t *testing.T) {
 		"::": false, "::1": false, "fe80::1": false, "fe80::1%eth0": false, "fc00::1": false, "fdff::1": false, "ff02::1": false, "fec0::1": false,
 		"::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false, "::ffff:1.1.1.1": true, "::127.0.0.1": false, "64:ff9b::7f00:1": false,
 		"2002:7f00:1::": false, "2001::1": false, "2001:db8::1": false, "3fff::1": false, "100::1": false, "2606:4700::1%eth0": false,
+		"168.63.129.15": true, "168.63.129.16": false, "168.63.129.17": true, "100.100.100.200": false, "192.0.0.192": false,
+		"192.31.196.1": false, "192.52.193.1": false, "192.175.48.1": false, "2620:4f:8000::1": false, "2620:4f:8001::1": true,
+		"fd00:ec2::254": false, "64:ff9b:1::a9fe:a9fe": false, "2002:a9fe:a9fe::": false,
+		"2a00:1450::5efe:a9fe:a9fe": false, "2a00:1450::200:5efe:a9fe:a9fe": false, "2a00:1450::100:5efe:a9fe:a9fe": true,
+		"2a00:1450::5efd:a9fe:a9fe": true, "2a00:1450:0:5efe:a9fe:a9fe::": true, "94.254.169.254": true,
 	} {
 		if got := Public(netip.MustParseAddr(address)); got != want {
 			t.Errorf("%s: %v", address, got)
@@ -58,7 +63,7 @@ func source(t *testing.T, handle http.HandlerFunc) (address string, asked *atomi
 	return server.URL, asked
 }
 
-// TestNoPrivateAddress asks for files of this machine by every name it has: nothing reaches it.
+// TestNoPrivateAddress requests files from this machine by every name it has: nothing reaches it.
 func TestNoPrivateAddress(t *testing.T) {
 	t.Parallel()
 	address, asked := source(t, func(http.ResponseWriter, *http.Request) {})
@@ -79,7 +84,7 @@ func TestNoPrivateAddress(t *testing.T) {
 	}
 }
 
-// TestRedirects follows redirects, but never to where it may not go. In this test 127.0.0.1 is the Internet.
+// TestRedirects follows redirects, but never to a forbidden address. In this test 127.0.0.1 is the Internet.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	var there string
@@ -123,7 +128,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestRedirectLimit follows as many redirects as the limit, and not one more. The log says which limit it was.
+// TestRedirectLimit follows as many redirects as the limit, and not one more. The log names the limit.
 func TestRedirectLimit(t *testing.T) {
 	t.Parallel()
 	address, _ := source(t, func(w http.ResponseWriter, r *http.Request) {
@@ -148,7 +153,7 @@ func TestRedirectLimit(t *testing.T) {
 	}
 }
 
-// TestHarmless keeps of an error what no address can be in: the system's own errors, and texts that are constant.
+// TestHarmless keeps of an error what cannot contain an address: the system's own errors, and constant texts.
 func TestHarmless(t *testing.T) {
 	t.Parallel()
 	around := func(err error) error {
@@ -205,7 +210,7 @@ func TestAnswers(t *testing.T) {
 			w.Header().Set("Retry-After", "999999999")
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case "/never":
-			w.Header().Set("Retry-After", "9223372037") // in nanoseconds it is more than there are numbers for
+			w.Header().Set("Retry-After", "9223372037") // overflows in nanoseconds
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case "/nowhere":
 			w.Header().Set("Location", "http://[secret/")
@@ -270,7 +275,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestForeignCertificate asks by another name than the certificate has: neither name is told.
+// TestForeignCertificate uses another name than the certificate's: neither name is revealed.
 func TestForeignCertificate(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())

@@ -2,7 +2,10 @@ package fetch
 
 import (
 	"context"
+	"errors"
+	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,24 +15,34 @@ import (
 const (
 	lookupTime = 3 * time.Second // for all names together
 	lookups    = 16              // at the same time
+	maxNames   = 200             // per call
 )
 
-// Hosts returns those of the hosts, names or IP addresses, to which another program may be told to connect: all of them
-// with AllowPrivate, else those on the Internet. A name that cannot be looked up now is one of them: a tracker may be
-// down. The check is of this moment only, because the program looks the names up again.
+// Hosts returns which of the hosts, names or IP addresses, another program may be told to connect to: all of them with
+// AllowPrivate, otherwise those on the Internet. A name that does not exist now is included: it leads nowhere. One that
+// was not looked up, in time or within maxNames, is not. The check holds only for this moment, because the program
+// looks up the names again.
 func (f *Fetcher) Hosts(ctx context.Context, hosts []string) map[string]bool {
 	limited, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 
 	leads := make([]bool, len(hosts))
+	names := 0
 	var group errgroup.Group
 	group.SetLimit(lookups)
 	for i, host := range hosts {
 		if leads[i] = f.o.AllowPrivate || publicHost(host); !leads[i] || f.o.AllowPrivate {
 			continue
 		}
+		if names++; names > maxNames {
+			leads[i] = false
+			continue
+		}
 		group.Go(func() error {
-			leads[i] = f.leadsOnlyToPublic(limited, host)
+			addresses, err := f.lookup(limited, "ip", host)
+			failure, failed := errors.AsType[*net.DNSError](err)
+			leads[i] = failed && failure.IsNotFound ||
+				err == nil && !slices.ContainsFunc(addresses, func(a netip.Addr) bool { return !Public(a) })
 			return nil
 		})
 	}
@@ -42,21 +55,10 @@ func (f *Fetcher) Hosts(ctx context.Context, hosts []string) map[string]bool {
 	return allowed
 }
 
-// leadsOnlyToPublic looks a name up.
-func (f *Fetcher) leadsOnlyToPublic(ctx context.Context, host string) bool {
-	addresses, err := f.lookup(ctx, "ip", host)
-	for _, address := range addresses {
-		if err == nil && !Public(address) {
-			return false
-		}
-	}
-	return true
-}
-
-// insideNames are the domains of names that only a private network knows.
+// insideNames are the domains of names known only to a private network.
 var insideNames = []string{"localhost", "local", "internal", "lan", "home", "corp", "intranet", "private", "home.arpa"}
 
-// publicHost says whether a host is an address on the Internet, or a name that may lead there.
+// publicHost reports whether a host is an address on the Internet, or a name that may lead there.
 func publicHost(host string) bool {
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
 	if address, err := netip.ParseAddr(name); err == nil {
@@ -68,7 +70,7 @@ func publicHost(host string) bool {
 	}
 	last := strings.LastIndexByte(name, '.')
 	if last <= 0 || strings.ContainsFunc(name, odd) {
-		return false // a name without a domain is one of the own network
+		return false // a name without a domain belongs to the local network
 	}
 
 	// Other forms of an IPv4 address end in a number, such as 127.1 and 0x7f.0.0.1.

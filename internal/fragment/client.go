@@ -1,7 +1,7 @@
 // Package fragment is a client for the part of Fragment's web API that buys Telegram Stars for TON. None of its calls
-// moves money: the payment that Link describes is signed elsewhere. It never retries, with one exception: a page hash
-// that has changed is read again once. It logs nothing, and its errors contain no cookie, name or link. A cancelled
-// call returns context.Canceled; every other failure is a *fault.Error with the message of a stars.Failure.
+// moves money: the payment described by Link is signed elsewhere. It never retries, with one exception: a changed page
+// hash is read again once. It logs nothing, and its errors contain no cookie, name or link. A cancelled call returns
+// context.Canceled; every other failure is a *fault.Error with the message of a stars.Failure.
 package fragment
 
 import (
@@ -39,13 +39,13 @@ type Options struct {
 	Cookies           Cookies       // the session
 	Wallet            Account       // the paying account
 	ConnectTimeout    time.Duration // for the TCP and again for the TLS handshake; default 5 s
-	CallTimeout       time.Duration // for one call with its answer; default 15 s
+	CallTimeout       time.Duration // for one call including its answer; default 15 s
 	RequestsPerSecond float64       // 0: 2
 
 	outbound.Observer // by Fragment's method; "page" for the page
 }
 
-// Account is the paying wallet as Fragment needs it.
+// Account is the paying wallet in the form that Fragment needs.
 type Account struct {
 	Address   ton.Address
 	PublicKey string // hex
@@ -97,10 +97,10 @@ type Client struct {
 	limiter *rate.Limiter
 
 	mu   sync.Mutex
-	hash string // of the page; empty: not read yet
+	hash string // of the page; empty: not yet read
 }
 
-// New makes a Client; it connects to nothing yet.
+// New makes a Client; it does not connect yet.
 func New(o Options) *Client {
 	o.URL = strings.TrimRight(cmp.Or(o.URL, "https://fragment.com"), "/")
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 5*time.Second)
@@ -144,7 +144,7 @@ func (c *Client) Search(ctx context.Context, username string, stars int) (Recipi
 	return Recipient{ID: answer.Found.Recipient, Username: username}, err
 }
 
-// Price returns the current price of so many Stars.
+// Price returns the current price of a number of Stars.
 func (c *Client) Price(ctx context.Context, stars int) (money.Nano, error) {
 	var answer struct {
 		Price string `json:"cur_price"`
@@ -162,8 +162,8 @@ func (c *Client) Price(ctx context.Context, stars int) (money.Nano, error) {
 	return price, nil
 }
 
-// prices match a price in TON: it is marked as one, or is the only amount with small decimals. A price in dollars may stand
-// beside it.
+// prices match a price in TON: it is marked as one, or is the only amount with small decimals. A price in dollars may
+// be next to it.
 var prices = []*regexp.Regexp{
 	regexp.MustCompile(`icon-ton\b[^>]*>\s*([0-9][0-9,]*)(?:<span class="mini-frac">(\.[0-9]+)</span>)?\s*<`),
 	regexp.MustCompile(`>\s*([0-9][0-9,]*)<span class="mini-frac">(\.[0-9]+)</span>`),
@@ -184,7 +184,7 @@ func readPrice(page string) (money.Nano, bool) {
 	return 0, false
 }
 
-// Request is a purchase that Fragment has recorded; it costs nothing until it is paid.
+// Request is a purchase recorded by Fragment; it costs nothing until it is paid.
 type Request struct {
 	ID       string
 	Amount   money.Nano
@@ -219,7 +219,7 @@ type Link struct {
 	Bounce     bool
 	Amount     money.Nano
 	Body       []byte // a BoC: pass it on unchanged
-	Stars      int    // the number in the text of Body: "50 Telegram Stars \n\nRef#…"; 0: it has none
+	Stars      int    // the number in Body's text: "50 Telegram Stars \n\nRef#…"; 0: none
 	ConfirmID  string // for Confirm; empty: nothing to confirm
 }
 
@@ -274,14 +274,19 @@ func (c *Client) Link(ctx context.Context, request Request) (Link, error) {
 		}
 	}
 
-	if link.Body, err = decodeBase64(message.Payload); err != nil || len(link.Body) == 0 {
+	// In either alphabet, padded or not.
+	payload := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(message.Payload, "="))
+	if link.Body, err = base64.RawStdEncoding.DecodeString(payload); err != nil || len(link.Body) == 0 {
 		return Link{}, protocolFault("a link without a payload")
 	}
 	if _, err := ton.BodyHash(link.Body); err != nil {
 		return Link{}, protocolFault("a link whose payload is no cell")
 	}
 
-	link.Stars = starsIn(link.Body)
+	text, _ := ton.Comment(link.Body)
+	if found := starsText.FindStringSubmatch(text); found != nil {
+		link.Stars, _ = strconv.Atoi(strings.ReplaceAll(found[1], ",", "")) // 0 if it is not a number
+	}
 	if answer.ConfirmMethod == "confirmReq" {
 		link.ConfirmID = string(answer.ConfirmParams.ID)
 	}
@@ -289,23 +294,6 @@ func (c *Client) Link(ctx context.Context, request Request) (Link, error) {
 }
 
 var starsText = regexp.MustCompile(`^([0-9][0-9,]*) Telegram Stars\b`)
-
-// starsIn finds the number of Stars in a payment's text.
-func starsIn(body []byte) int {
-	text, _ := ton.Comment(body)
-	found := starsText.FindStringSubmatch(text)
-	if found == nil {
-		return 0
-	}
-	stars, _ := strconv.Atoi(strings.ReplaceAll(found[1], ",", "")) // 0 when it is not a number
-	return stars
-}
-
-// decodeBase64 reads both alphabets, padded or not.
-func decodeBase64(text string) ([]byte, error) {
-	text = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
-	return base64.RawStdEncoding.DecodeString(text)
-}
 
 // Confirm notifies Fragment that the signed payment is broadcast. Repeating it with the same BoC has no further effect.
 func (c *Client) Confirm(ctx context.Context, confirmID string, boc []byte) error {
@@ -327,7 +315,7 @@ type State struct {
 	NeedUpdate bool   // Mode differs from the requested one
 }
 
-// Done says whether the Stars have been sent.
+// Done reports whether the Stars have been sent.
 func (s State) Done() bool { return s.Mode == "done" && !s.NeedUpdate }
 
 // State queries the state of the session's last purchase. mode is the last known one, "processing" at first: Fragment
@@ -347,7 +335,7 @@ func (c *Client) State(ctx context.Context, mode string) (State, error) {
 	return State{Mode: answer.Mode, NeedUpdate: answer.NeedUpdate}, err
 }
 
-// pageNumber draws the number by which Fragment tells pages apart, from the range of its own pages.
+// pageNumber draws the number by which Fragment distinguishes pages, from the range used by its own pages.
 func pageNumber() int {
 	const least, most = 100_000_000, 2_147_483_647
 	return least + rand.IntN(most-least+1)

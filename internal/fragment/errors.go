@@ -24,7 +24,7 @@ type failure struct {
 	means *stars.Failure
 }
 
-// failures is the one table: every error of this package is a row of it. The first matching row applies.
+// failures is the only table: every error of this package is a row of it. The first matching row applies.
 var failures = []failure{
 	{"no telegram users found", fault.FragmentNoUser, stars.UsernameNotFound},
 	{"please enter a username assigned to a user", fault.FragmentNotAUser, stars.InvalidUsername},
@@ -43,7 +43,7 @@ var failures = []failure{
 // noWallet is the failure of a session that has lost its wallet: it is recognized by a field.
 var noWallet = failure{code: fault.FragmentUnauthorized, means: stars.NoWallet}
 
-// fault makes the error of a row. An error that holds purchases is not retryable.
+// fault makes a row's error. An error that holds purchases is not retryable.
 func (f failure) fault() *fault.Error {
 	e := fault.New(f.code, "%s", f.means.Message)
 	e.Retryable = f.means.Class != lifecycle.NonRetryable && !Holds(e)
@@ -59,18 +59,18 @@ func row(code fault.Code) failure {
 	return failures[at]
 }
 
-// Holds says whether an error means that the session or the account needs an operator: until then no purchase can
+// Holds reports whether an error means that the session or the account needs an operator: until then no purchase can
 // succeed.
 func Holds(err error) bool {
 	code := fault.CodeOf(err)
 	return code == fault.FragmentUnauthorized || code == fault.FragmentVerify
 }
 
-// Away says whether an error means that Fragment cannot be reached, or can serve no request now.
+// Away reports whether an error means that Fragment is unreachable, or cannot currently serve requests.
 func Away(err error) bool { return row(fault.CodeOf(err)).means.Away }
 
-// textFault classifies the sentence that Fragment answers instead of a result. name is the user whom the call is about;
-// empty: none. The sentence may repeat it, and a user may be called "unauthorized": a part of a sentence is matched
+// textFault classifies the sentence that Fragment answers instead of a result. name is the user concerned by the call;
+// empty: none. The sentence may repeat it, and a user may be called "unauthorized": parts of the sentence are matched
 // without the name.
 func textFault(text, name string) *fault.Error {
 	plain := strings.ToLower(html.UnescapeString(text))
@@ -85,27 +85,24 @@ func textFault(text, name string) *fault.Error {
 			return f.fault()
 		}
 	}
-	return row(fault.FragmentRefused).fault().WithCause(errors.New("Fragment says: " + scrub(text, name)))
+
+	// The loggable part shows operators which sentence the table lacks.
+	shown := private.ReplaceAllString(html.UnescapeString(text), "…")
+	if name != "" { // a name consisting only of letters matches no pattern
+		shown = nameIn(name).ReplaceAllString(shown, "…")
+	}
+	return row(fault.FragmentRefused).fault().WithCause(errors.New("Fragment says: " + shown[:min(len(shown), 120)]))
 }
 
 // private matches words that may be a name, a link, an amount or an id.
 var private = regexp.MustCompile(`\S*[^A-Za-z\s.,:;!?'"()]\S*`)
-
-// scrub keeps the part of a sentence that may be logged: it shows operators which sentence the table lacks.
-func scrub(text, name string) string {
-	text = private.ReplaceAllString(html.UnescapeString(text), "…")
-	if name != "" { // a name of letters only matches no pattern
-		text = nameIn(name).ReplaceAllString(text, "…")
-	}
-	return text[:min(len(text), 120)]
-}
 
 // nameIn finds a user's name in a text.
 func nameIn(name string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(name) + `\b`)
 }
 
-// statusFault turns an answer other than a success into a fault: by the sentence in it, when the table has it.
+// statusFault converts an answer other than a success into a fault: by the sentence in it, if the table has it.
 func statusFault(answer outbound.Answer, name string) *fault.Error {
 	var said struct {
 		Error string `json:"error"`
@@ -131,7 +128,7 @@ func protocolFault(what string) *fault.Error {
 	return row(fault.FragmentProtocol).fault().WithCause(errors.New(what))
 }
 
-// transportFault turns an error of net/http into a fault. A cancel by the caller is not a failure and stays
+// transportFault converts an error of net/http into a fault. A cancel by the caller is not a failure and stays
 // context.Canceled.
 func transportFault(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {

@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	maxAnswer = 8 << 20 // bytes of one answer; the page takes about 100 KiB
+	maxAnswer = 8 << 20 // bytes per answer; the page takes about 100 KiB
 	starsPage = "/stars/buy"
 	userAgent = "Mozilla/5.0 (X11; Linux x86_64) stagecoach"
 )
 
-// call makes one call of the API and reports its result to the Observer. name is the user whom the call is about; empty:
-// none. An answer may repeat it.
+// call makes one API call and reports its result to the Observer. name is the user concerned by the call; empty: none.
+// An answer may repeat it.
 func (c *Client) call(ctx context.Context, method, name string, form url.Values, into any) error {
 	err := c.twice(ctx, method, name, form, into)
 	c.o.Ended(ctx, err)
 	return err
 }
 
-// twice makes one call. It repeats the call once when an old page hash may be the reason of a refusal and the page has
-// another hash now.
+// twice makes one call. It retries once if an old page hash may have caused a refusal and the page now has another
+// hash.
 func (c *Client) twice(ctx context.Context, method, name string, form url.Values, into any) error {
 	form.Set("method", method)
 	hash, err := c.pageHash(ctx, "")
@@ -76,7 +76,7 @@ func (c *Client) pageHash(ctx context.Context, refused string) (string, error) {
 	return c.hash, nil
 }
 
-// no are the forms of a field that says nothing, or no.
+// no are the forms of a field that is empty or false.
 var no = []string{"", "null", "false", "0", `""`}
 
 func (c *Client) post(ctx context.Context, method, hash, name string, form url.Values, into any) error {
@@ -88,7 +88,7 @@ func (c *Client) post(ctx context.Context, method, hash, name string, form url.V
 	var common struct {
 		Error      anything        `json:"error"`
 		NeedVerify bool            `json:"need_verify"`
-		NeedTON    json.RawMessage `json:"need_ton"` // its form is not known
+		NeedTON    json.RawMessage `json:"need_ton"` // its form is unknown
 	}
 
 	switch err := json.Unmarshal(answer, &common); {
@@ -108,7 +108,7 @@ func (c *Client) post(ctx context.Context, method, hash, name string, form url.V
 	return nil
 }
 
-// send makes one request, when the rate allows it, and reads its complete answer.
+// send makes one request, within the rate limit, and reads its complete answer.
 func (c *Client) send(ctx context.Context, op, name, method, address, form string) ([]byte, error) {
 	if err := c.limiter.Wait(ctx); err != nil {
 		return nil, transportFault(ctx, errors.Join(context.DeadlineExceeded, err))

@@ -18,7 +18,7 @@ const (
 	maxBytes = 200 << 30
 )
 
-// File is one file of a torrent as qBittorrent lists it.
+// File is one file of a torrent as listed by qBittorrent.
 type File struct {
 	Path string // with slashes, in the folder where the torrent is saved
 	Size int64
@@ -27,11 +27,11 @@ type File struct {
 // Chosen is a file to import.
 type Chosen struct {
 	File
-	Name   string // in the folder of a medium of several files
+	Name   string // in the folder of a medium with several files
 	Format Format
 }
 
-// Format is a format of files: how their names end, and what their first bytes look like.
+// Format is a file format: its file extensions, and how its first bytes look.
 type Format struct {
 	Ext   string
 	looks func(head []byte) bool
@@ -40,7 +40,7 @@ type Format struct {
 // headSize is how much of a file's beginning shows its format.
 const headSize = 1024
 
-// starts, at, and xml are looks at a file's first bytes.
+// starts, at, and xml check a file's first bytes.
 func starts(with ...string) func([]byte) bool { return at(0, with...) }
 
 func at(offset int, texts ...string) func([]byte) bool {
@@ -49,10 +49,6 @@ func at(offset int, texts ...string) func([]byte) bool {
 			return bytes.HasPrefix(head[offset:], []byte(text))
 		})
 	}
-}
-
-func has(text string) func([]byte) bool {
-	return func(head []byte) bool { return bytes.Contains(head, []byte(text)) }
 }
 
 // plain is text: a byte order mark, or no zero byte.
@@ -71,16 +67,20 @@ func sound(head []byte) bool {
 
 var zip = starts("PK\x03\x04")
 
-// formats are those of each medium, the ones that readers like best first.
+// formats are those of each medium, the ones readers prefer first.
 var formats = map[string][]Format{
 	"text": {
 		{"epub", zip},
+		{"kepub.epub", zip},
+		{"kepub", zip},
 		{"fb2", xml},
 		{"fb2.zip", zip},
+		{"fbz", zip},
 		{"azw3", at(60, "BOOKMOBI")},
 		{"mobi", at(60, "BOOKMOBI", "TEXtREAd")},
 		{"azw", at(60, "BOOKMOBI", "TEXtREAd")},
-		{"pdf", has("%PDF-")},
+		{"prc", at(60, "BOOKMOBI", "TEXtREAd")},
+		{"pdf", func(head []byte) bool { return bytes.Contains(head, []byte("%PDF-")) }},
 		{"djvu", starts("AT&TFORM")},
 		{"djv", starts("AT&TFORM")},
 		{"rtf", starts(`{\rtf`)},
@@ -108,46 +108,99 @@ var formats = map[string][]Format{
 	},
 }
 
-// formatOf finds the format of a file by its name; -1: it is none of the medium's.
+// formatOf returns a file's format by its name, the longest of several extensions deciding; -1: none of the medium's.
 func formatOf(mediaType, file string) int {
-	name := strings.ToLower(path.Base(file))
-	return slices.IndexFunc(formats[mediaType], func(format Format) bool {
+	name, found := strings.ToLower(path.Base(file)), -1
+	for i, format := range formats[mediaType] {
 		stem, ends := strings.CutSuffix(name, "."+format.Ext)
-		return ends && stem != ""
-	})
+		if ends && stem != "" && (found < 0 || len(format.Ext) > len(formats[mediaType][found].Ext)) {
+			found = i
+		}
+	}
+	return found
 }
 
-// Choose chooses the files of a medium, in reading order: of all its formats the one that has the most bytes of an
-// audiobook, and the one that readers like best of a text. MEDIUM_UNSUITABLE: there is none.
-func Choose(mediaType string, files []File) ([]Chosen, error) {
-	byFormat, bytesOf := map[int][]Chosen{}, map[int]int64{}
-	for _, file := range files {
-		i := formatOf(mediaType, file.Path)
-		if i < 0 || file.Size == 0 {
-			continue
-		}
-		byFormat[i] = append(byFormat[i], Chosen{File: file, Format: formats[mediaType][i]})
-		bytesOf[i] += file.Size
-	}
-
-	best := -1
-	for i := range formats[mediaType] {
-		if len(byFormat[i]) > 0 && (best < 0 || mediaType == "audio" && bytesOf[i] > bytesOf[best]) {
-			best = i
+// isMedium reports whether a file belongs to some medium, by its name.
+func isMedium(file string) bool {
+	for medium := range formats {
+		if formatOf(medium, file) >= 0 {
+			return true
 		}
 	}
+	return false
+}
 
+// Choose selects the files of a medium, in reading order: for an audiobook the format with the most bytes, for a text
+// the one readers prefer, and in other formats the parts that this one lacks. left is how many files of the medium are
+// left out although no chosen one has the same content. MEDIUM_UNSUITABLE: there is none.
+func Choose(mediaType string, files []File) (chosen []Chosen, left int, err error) {
+	content := contents(files)
+	byFormat, bytesOf := make([][]Chosen, len(formats[mediaType])), make([]int64, len(formats[mediaType]))
+	for _, file := range content {
+		if i := formatOf(mediaType, file.Path); i >= 0 {
+			byFormat[i] = append(byFormat[i], Chosen{File: file, Format: formats[mediaType][i]})
+			bytesOf[i] += file.Size
+		}
+	}
+
+	var order []int
+	for i, group := range byFormat {
+		if len(group) > 0 && !isNote(group, content) {
+			order = append(order, i)
+		}
+	}
+	if mediaType == "audio" {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(bytesOf[b], bytesOf[a]) })
+	}
+	for n, i := range order {
+		if n == 0 {
+			if chosen = byFormat[i]; len(chosen) > maxFiles {
+				break
+			}
+		} else {
+			chosen = append(chosen, partsOf(chosen, byFormat[i])...)
+		}
+	}
+
+	var size int64
+	for _, c := range chosen {
+		size += c.Size
+	}
 	switch {
-	case best < 0:
-		return nil, fault.New(fault.MediumUnsuitable, "the torrent has no file of the medium")
-	case len(byFormat[best]) > maxFiles || bytesOf[best] > maxBytes:
-		return nil, fault.New(fault.MediumUnsuitable, "the medium has more than %d files or %d GiB", maxFiles, maxBytes>>30)
+	case len(chosen) == 0:
+		return nil, 0, fault.New(fault.MediumUnsuitable, "the torrent has no file of the medium")
+	case len(chosen) > maxFiles || size > maxBytes:
+		return nil, 0, fault.New(fault.MediumUnsuitable, "the medium has more than %d files or %d GiB", maxFiles, maxBytes>>30)
 	}
-	return inOrder(byFormat[best])
+	chosen, err = inOrder(chosen)
+	return chosen, leftOut(mediaType, files, chosen), err
 }
 
-// inOrder sorts files for reading and names them. The names are numbered where programs that sort by the alphabet would
-// show another order, or where two are alike.
+// leftOut counts a medium's files that are not chosen. A file also present in another format, and texts about the
+// torrent, do not count.
+func leftOut(mediaType string, files []File, chosen []Chosen) (left int) {
+	have := map[string]bool{}
+	work := func(file string) string {
+		folder := strings.ToLower(path.Dir(file))
+		if mediaType == "text" && formatOf(mediaType, "x."+path.Base(folder)) >= 0 { // such as epub/ beside pdf/
+			folder = path.Dir(folder)
+		}
+		return folder + "/" + stem(file)
+	}
+	for _, c := range chosen {
+		have[work(c.Path)] = true
+	}
+	for _, file := range files {
+		missed := file.Size > 0 && formatOf(mediaType, file.Path) >= 0 && !isLitter(file.Path) && !have[work(file.Path)]
+		if note := slices.Contains(notes, ext(file.Path)) && isExtra(file.Path); missed && !note {
+			left++
+		}
+	}
+	return left
+}
+
+// inOrder sorts files for reading and names them. The names are numbered if programs that sort alphabetically would
+// show another order, or if two are alike.
 func inOrder(chosen []Chosen) ([]Chosen, error) {
 	slices.SortFunc(chosen, func(a, b Chosen) int {
 		return cmp.Or(strings.Compare(natural(a.Path), natural(b.Path)), strings.Compare(a.Path, b.Path))
@@ -156,7 +209,7 @@ func inOrder(chosen []Chosen) ([]Chosen, error) {
 	numbered, before := false, ""
 	for i, c := range chosen {
 		if !fs.ValidPath(c.Path) || strings.ContainsAny(c.Path, "\\\x00") || strings.Count(c.Path, "/") >= maxDepth {
-			return nil, fault.New(fault.MediumUnsuitable, "a file of the torrent lies outside of its folder, or too deep in it")
+			return nil, fault.New(fault.MediumUnsuitable, "a file of the torrent is outside its folder, or nested too deeply")
 		}
 		name := path.Base(c.Path)
 		chosen[i].Name = SafeName(name[:len(name)-len(c.Format.Ext)-1]) + "." + c.Format.Ext

@@ -51,7 +51,7 @@ func TestChoose(t *testing.T) {
 			[]string{"1.mp3 > 1.mp3", "2.mp3 > 2.mp3"},
 		},
 	} {
-		chosen, err := Choose(c.medium, c.files)
+		chosen, _, err := Choose(c.medium, c.files)
 		if got := names(chosen); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q %v", name, got, err)
 		}
@@ -73,7 +73,7 @@ func TestChoose(t *testing.T) {
 		"too many":         many,
 		"too big":          {{"a.mp3", maxBytes + 1}},
 	} {
-		if _, err := Choose("audio", files); fault.CodeOf(err) != fault.MediumUnsuitable {
+		if _, _, err := Choose("audio", files); fault.CodeOf(err) != fault.MediumUnsuitable {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

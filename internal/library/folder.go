@@ -4,27 +4,28 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 
 	"stagecoach/internal/fault"
 )
 
-// Source is an opened file of a torrent that was checked.
+// Source is an opened and checked file of a torrent.
 type Source struct {
 	*os.File
-	at   string // where the name lies, for a link
+	at   string // the file's path, for a link
 	info fs.FileInfo
 }
 
-// OpenSource opens a file below the folder of a torrent, and checks its size and its first bytes. A symbolic link is
-// refused wherever it is in the path. The caller closes the file.
+// OpenSource opens a file below a torrent's folder, and checks its size and first bytes. A symbolic link is refused
+// anywhere in the path. The caller closes the file.
 func OpenSource(root *os.Root, c Chosen) (_ *Source, err error) {
 	elements := strings.Split(c.Path, "/")
 	for i := range elements {
@@ -33,7 +34,7 @@ func OpenSource(root *os.Root, c Chosen) (_ *Source, err error) {
 			return nil, failed("a file of the torrent cannot be read", err)
 		}
 		if last := i == len(elements)-1; last && !info.Mode().IsRegular() || !last && !info.IsDir() {
-			return nil, fault.New(fault.MediumUnsuitable, "a file of the torrent is a link, or no file")
+			return nil, fault.New(fault.MediumUnsuitable, "a file of the torrent is a link or no regular file")
 		}
 	}
 
@@ -59,26 +60,29 @@ func check(file *os.File, c Chosen) (fs.FileInfo, error) {
 	case !info.Mode().IsRegular(), info.Size() != c.Size:
 		return nil, failed("a file of the torrent has another size than qBittorrent shows", nil)
 	case !c.Format.looks(head[:n]):
-		return nil, fault.New(fault.MediumUnsuitable, "a file of the torrent is not of the format that its name says")
+		return nil, fault.New(fault.MediumUnsuitable, "a file of the torrent does not have the format of its name")
 	default:
 		return info, nil
 	}
 }
 
-// failed is an error that a later attempt may not meet. Its message has no name of a file, its cause goes to the log.
+// failed is an error that a later attempt may not encounter.
 func failed(message string, cause error) error {
+	if fault.IsDiskFull(cause) {
+		message = "the disk of the library folder is full"
+	}
 	return fault.New(fault.ImportFailed, "%s", message).Retry().WithCause(cause)
 }
 
 // Folder is the library folder, for the imports of one attempt.
 type Folder struct {
 	root     *os.Root
-	mark     string // temporary names of the same job begin with it
+	mark     string // prefix of temporary names, the same for all attempts of a job
 	link     func(from, to string) error
-	progress func() // is called after each piece of a file
+	progress func() // called after each piece of a file
 }
 
-// Open opens the library folder. link is os.Link, or what stands for it in tests. progress is called again and again.
+// Open opens the library folder. link is os.Link, or its substitute in tests. progress is called repeatedly.
 func Open(dir, mark string, link func(from, to string) error, progress func()) (*Folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -90,11 +94,11 @@ func Open(dir, mark string, link func(from, to string) error, progress func()) (
 // Close releases the folder.
 func (f *Folder) Close() { _ = f.root.Close() }
 
-// ErrTaken says that other content lies at a place. A later attempt finds another one.
-var ErrTaken = fault.New(fault.ImportFailed, "other content lies at the place in the library folder").Retry()
+// ErrTaken means that a place is occupied by other content. A later attempt finds another place.
+var ErrTaken = fault.New(fault.ImportFailed, "the path in the library folder has other content").Retry()
 
-// Put puts a file at a place: as a hard link, else as a copy. It does nothing when the same content lies there already.
-// ErrTaken: other content lies there.
+// Put puts a file at a place: as a hard link, otherwise as a copy. Does nothing if the same content is already there.
+// ErrTaken: other content is there.
 func (f *Folder) Put(ctx context.Context, source *Source, place string) error {
 	if there, err := f.Has(ctx, source, place); err != nil || there {
 		return err
@@ -103,22 +107,31 @@ func (f *Folder) Put(ctx context.Context, source *Source, place string) error {
 	if err := f.root.MkdirAll(path.Dir(place), 0o755); err != nil {
 		return failed("the library folder cannot be written", err)
 	}
-	f.sweep(path.Dir(place))
+
+	// Killed attempts of the same job have left temporary files. What cannot be removed is left to the next attempt.
+	entries, _ := fs.ReadDir(f.root.FS(), path.Dir(place))
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), f.mark) {
+			_ = f.root.Remove(path.Join(path.Dir(place), entry.Name()))
+		}
+	}
 
 	linked := f.link(source.at, filepath.Join(f.root.Name(), filepath.FromSlash(place)))
 	if linked != nil && !errors.Is(linked, fs.ErrExist) {
 		return f.copy(ctx, source, place)
 	}
-	_, err := f.Has(ctx, source, place) // both names may have been given to other files meanwhile
+	_, err := f.Has(ctx, source, place) // both names may refer to other files meanwhile
 	return err
 }
 
-// Has says whether the source's content lies at a place; false: nothing does. ErrTaken: something else does.
+// Has reports whether the source's content is at a place; false: nothing is. ErrTaken: something else is.
 func (f *Folder) Has(ctx context.Context, source *Source, place string) (bool, error) {
 	info, err := f.root.Lstat(place)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
+	case errors.Is(err, syscall.ENOTDIR): // a file is in the way of a folder
+		return false, ErrTaken
 	case err != nil:
 		return false, failed("the library folder cannot be read", err)
 	case !info.Mode().IsRegular(), info.Size() != source.info.Size():
@@ -133,43 +146,85 @@ func (f *Folder) Has(ctx context.Context, source *Source, place string) (bool, e
 	}
 	defer func() { _ = file.Close() }()
 
-	mine, theirs, size := sha256.New(), sha256.New(), info.Size()
-	err = errors.Join(f.pieces(ctx, mine, source, size, nil), f.pieces(ctx, theirs, file, size, nil))
+	same, err := f.same(ctx, source, file, info.Size())
 	switch {
 	case err != nil:
 		return false, failed("a file cannot be read", err)
-	case !bytes.Equal(mine.Sum(nil), theirs.Sum(nil)):
+	case !same:
 		return false, ErrTaken
 	default:
 		return true, nil
 	}
 }
 
+// Alone returns ErrTaken if a folder for several files contains other media files. The given files' names are allowed.
+func (f *Folder) Alone(folder string, files []Chosen) error {
+	entries, err := fs.ReadDir(f.root.FS(), folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, syscall.ENOTDIR):
+		return ErrTaken
+	case err != nil:
+		return failed("the library folder cannot be read", err)
+	}
+
+	for _, entry := range entries {
+		mine := slices.ContainsFunc(files, func(c Chosen) bool { return c.Name == entry.Name() })
+		if !mine && isMedium(entry.Name()) {
+			return ErrTaken
+		}
+	}
+	return nil
+}
+
 // piece is how much of a file is read between two heartbeats.
 const piece = 4 << 20
 
-// pieces reads a file into another, or into a sum. Each piece is synced: a sync of all at the end could outlast a
-// heartbeat.
-func (f *Folder) pieces(ctx context.Context, to io.Writer, file io.ReaderAt, size int64, sync func() error) error {
-	from := io.NewSectionReader(file, 0, size)
-	for left := size; left > 0; left -= piece {
+// same compares the bytes of two files of the same size, up to the first differing piece.
+func (f *Folder) same(ctx context.Context, a, b io.ReaderAt, size int64) (bool, error) {
+	mine, theirs := make([]byte, min(piece, size)), make([]byte, min(piece, size))
+	for at := int64(0); at < size; at += piece {
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+
+		n := min(piece, size-at)
+		for _, side := range []struct {
+			file io.ReaderAt
+			into []byte
+		}{{a, mine[:n]}, {b, theirs[:n]}} {
+			if _, err := io.ReadFull(io.NewSectionReader(side.file, at, n), side.into); err != nil {
+				return false, err
+			}
+		}
+		if !bytes.Equal(mine[:n], theirs[:n]) {
+			return false, nil
+		}
+		f.progress()
+	}
+	return true, nil
+}
+
+// fill copies a source into a file. Each piece is synced: a single sync at the end could outlast a heartbeat.
+func (f *Folder) fill(ctx context.Context, file *os.File, source *Source) error {
+	from := io.NewSectionReader(source, 0, source.info.Size())
+	for left := from.Size(); left > 0; left -= piece {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if _, err := io.CopyN(to, from, min(piece, left)); err != nil {
+		if _, err := io.CopyN(file, from, min(piece, left)); err != nil {
 			return err
 		}
-		if sync != nil {
-			if err := sync(); err != nil {
-				return err
-			}
+		if err := file.Sync(); err != nil {
+			return err
 		}
 		f.progress()
 	}
 	return nil
 }
 
-// copy copies a file to a temporary name of its own, and gives it its name when all bytes are on the disk.
+// copy copies a file to its own temporary name, and renames it once all bytes are on the disk.
 func (f *Folder) copy(ctx context.Context, source *Source, place string) error {
 	temporary := path.Join(path.Dir(place), f.mark+rand.Text())
 	file, err := f.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -178,7 +233,7 @@ func (f *Folder) copy(ctx context.Context, source *Source, place string) error {
 	}
 	defer func() { _ = f.root.Remove(temporary) }()
 
-	err = errors.Join(f.pieces(ctx, file, source, source.info.Size(), file.Sync), file.Close())
+	err = errors.Join(f.fill(ctx, file, source), file.Close())
 	if err == nil {
 		err = f.name(temporary, place)
 	}
@@ -202,15 +257,4 @@ func (f *Folder) name(temporary, place string) error {
 		return err
 	}
 	return f.root.Rename(temporary, place) // a file system without links
-}
-
-// sweep removes the temporary files that killed attempts of the same job have left in a folder. What stays is for the
-// next attempt.
-func (f *Folder) sweep(folder string) {
-	entries, _ := fs.ReadDir(f.root.FS(), folder)
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), f.mark) {
-			_ = f.root.Remove(path.Join(folder, entry.Name()))
-		}
-	}
 }

@@ -1,8 +1,10 @@
 package library
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"stagecoach/dev/smalldisk"
 	"stagecoach/internal/fault"
 )
 
@@ -77,7 +80,7 @@ func (r *rig) folder(t *testing.T, link func(from, to string) error) *Folder {
 	return folder
 }
 
-// lies lists what lies in the library folder.
+// lies lists the content of the library folder.
 func (r *rig) lies(t *testing.T) (lies []string) {
 	t.Helper()
 	err := filepath.WalkDir(r.library, func(name string, entry os.DirEntry, err error) error {
@@ -92,7 +95,7 @@ func (r *rig) lies(t *testing.T) (lies []string) {
 	return lies
 }
 
-// crossDevice fails as a link to another file system does.
+// crossDevice fails like a link to another file system.
 func crossDevice(from, to string) error {
 	return &os.LinkError{Op: "link", Old: from, New: to, Err: syscall.EXDEV}
 }
@@ -146,16 +149,70 @@ func TestNothingIsOverwritten(t *testing.T) {
 			prepare(t, filepath.Join(r.library, "A/T.mp3"))
 			before := r.lies(t)
 
-			wrong := func(err error) bool { return err == nil || !errors.Is(err, ErrTaken) && name != "file, folder" }
-			if _, err := folder.Has(t.Context(), source, "A/T.mp3"); wrong(err) {
+			if _, err := folder.Has(t.Context(), source, "A/T.mp3"); !errors.Is(err, ErrTaken) {
 				t.Errorf("%s: it is free: %v", name, err)
 			}
-			if err := folder.Put(t.Context(), source, "A/T.mp3"); wrong(err) {
+			if err := folder.Put(t.Context(), source, "A/T.mp3"); !errors.Is(err, ErrTaken) {
 				t.Errorf("%s: %v", name, err)
 			}
 			if after := r.lies(t); !slices.Equal(before, after) {
 				t.Errorf("%s: %q became %q", name, before, after)
 			}
+		}
+	}
+}
+
+// counted counts the bytes read.
+type counted struct {
+	io.ReaderAt
+	bytes int
+}
+
+func (c *counted) ReadAt(p []byte, at int64) (n int, err error) {
+	n, err = c.ReaderAt.ReadAt(p, at)
+	c.bytes += n
+	return n, err
+}
+
+// TestComparingEndsAtTheFirstDifference counts what is read of files that differ in one byte, and of equal ones.
+func TestComparingEndsAtTheFirstDifference(t *testing.T) {
+	t.Parallel()
+	folder := newRig(t).folder(t, os.Link)
+	const size = 3*piece + 5
+	text := strings.Repeat("x", size)
+	for at, want := range map[int]int{0: piece, piece: 2 * piece, size - 1: size, -1: size} {
+		other := []byte(text)
+		if at >= 0 {
+			other[at] = 'y'
+		}
+		mine, theirs := &counted{ReaderAt: strings.NewReader(text)}, &counted{ReaderAt: bytes.NewReader(other)}
+		same, err := folder.same(t.Context(), mine, theirs, size)
+		if err != nil || same != (at < 0) || mine.bytes != want || theirs.bytes != want {
+			t.Errorf("different at %d: %t, %v, %d and %d bytes are read, want %d", at, same, err, mine.bytes, theirs.bytes, want)
+		}
+	}
+	if _, err := folder.same(t.Context(), strings.NewReader("x"), strings.NewReader("xx"), 2); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a file became shorter: %v", err)
+	}
+}
+
+// TestFolderOfOneMedium requires a folder for several files to contain no other media files.
+func TestFolderOfOneMedium(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	folder := r.folder(t, os.Link)
+	write(t, "x", r.library, "mine/1.mp3")
+	write(t, "x", r.library, "mine/cover.jpg")
+	write(t, "x", r.library, "mine/.stagecoach-8-x")
+	write(t, "x", r.library, "theirs/3.mp3")
+	write(t, "x", r.library, "text/T.epub")
+	write(t, "x", r.library, "file")
+	files := []Chosen{{Name: "1.mp3"}, {Name: "2.mp3"}}
+	for place, want := range map[string]error{
+		"mine": nil, "new/folder": nil, "theirs": ErrTaken, "text": ErrTaken, "file": ErrTaken, "file/folder": ErrTaken,
+	} {
+		if err := folder.Alone(place, files); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", place, err, want)
 		}
 	}
 }
@@ -170,7 +227,7 @@ func link(t *testing.T, to, at string) {
 	}
 }
 
-// TestTakenWhileCopying puts other content at the place after it was looked at.
+// TestTakenWhileCopying puts other content at the place after it was checked.
 func TestTakenWhileCopying(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -185,6 +242,24 @@ func TestTakenWhileCopying(t *testing.T) {
 	}
 	if lies := r.lies(t); !slices.Equal(lies, []string{"T.mp3"}) {
 		t.Errorf("%q", lies)
+	}
+}
+
+func TestCopiesToAFullDiskSayThatItIsFull(t *testing.T) {
+	t.Parallel()
+	disk := smalldisk.New(t, 1)
+	r := newRig(t)
+	r.library = disk.Dir
+	source, folder := r.source(t, content), r.folder(t, crossDevice)
+	disk.Fill()
+	err := folder.Put(t.Context(), source, "T.mp3")
+	if failure := fault.As(err); failure == nil || !failure.Retryable || failure.Message != "the disk of the library folder is full" {
+		t.Errorf("a copy ended with %v", err)
+	}
+
+	disk.Free()
+	if err := folder.Put(t.Context(), source, "T.mp3"); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -207,7 +282,7 @@ func TestCancelledCopyLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestNothingEscapes leads names of the library folder and of the torrent out by links.
+// TestNothingEscapes points names of the library folder and the torrent outside by links.
 func TestNothingEscapes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

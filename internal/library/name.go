@@ -1,6 +1,6 @@
-// Package library puts the files of books into the library folder: it names them by a template, chooses and checks what
-// a torrent has, and links or copies it. Nothing that lies in the folder is overwritten, and nothing outside of the two
-// folders is read or written.
+// Package library puts books' files into the library folder: it names them by a template, selects and checks a
+// torrent's files, and links or copies them. Nothing in the folder is overwritten, and nothing outside the two folders
+// is read or written.
 package library
 
 import (
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,19 +20,19 @@ import (
 const DefaultTemplate = "{author}/{title}/{title}.{ext}"
 
 const (
-	maxName  = 180 // bytes of one name: file systems allow 255, and a number or a temporary name may be added
+	maxName  = 180 // bytes per name: file systems allow 255, and a number or a temporary name may be added
 	maxDepth = 8   // elements of a template, and of a path in a torrent
 	ending   = ".{ext}"
 )
 
-// Book is what a template is filled with.
+// Book holds the values for a template.
 type Book struct {
 	ID            int64
 	Title, Author string
 	MediaType     string
 }
 
-// Template says where the files of a book lie in the library folder.
+// Template is where a book's files go in the library folder.
 type Template struct{ elements []string }
 
 // ParseTemplate reads a template: a relative path with slashes that may contain {author}, {title}, {medium} and {id},
@@ -59,18 +60,26 @@ func ParseTemplate(text string) (Template, error) {
 	return Template{elements}, nil
 }
 
-// Path returns where a book lies, without an ending: of its one file, or of the folder with its files. A number above 1
-// is added for a place of the same name.
-func (t Template) Path(b Book, number int) string {
+// numbered is how many places of one name are tried before the job's own.
+const numbered = 3
+
+// Places returns where a job's copy of a book may go, the best place first, without an extension: of its one file, or
+// of the folder with its files. The last two contain the job's id, inside and outside the template's folders, where no
+// file can be in the way. No other book gets them, whatever its title: SafeName leaves no two spaces in a row.
+func (t Template) Places(b Book, job int64) []string {
 	b.Author = cmp.Or(strings.TrimSpace(b.Author), "Unknown author")
 	names := make([]string, len(t.elements))
 	for i, element := range t.elements {
 		names[i] = SafeName(placeholders(b).Replace(element))
 	}
-	if number > 1 {
-		names[len(names)-1] += fmt.Sprintf(" (%d)", number)
+
+	place := strings.Join(names, "/")
+	places := []string{place}
+	for number := 2; number <= numbered; number++ {
+		places = append(places, fmt.Sprintf("%s (%d)", place, number))
 	}
-	return strings.Join(names, "/")
+	own := fmt.Sprintf("  (%d)", job)
+	return slices.Compact(append(places, place+own, names[len(names)-1]+own))
 }
 
 func placeholders(b Book) *strings.Replacer {
@@ -79,10 +88,10 @@ func placeholders(b Book) *strings.Replacer {
 	)
 }
 
-// device is a name that Windows gives to a device, with or without an ending.
+// device is a name that Windows reserves for a device, with or without an extension.
 var device = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com\d|lpt\d) *(\.|$)`)
 
-// SafeName makes a text a name that Linux, macOS and Windows allow: one element of a path, not hidden, not empty, of at
+// SafeName turns a text into a name allowed by Linux, macOS and Windows: one path element, not hidden, not empty, of at
 // most 180 bytes.
 func SafeName(text string) string {
 	text = strings.Map(func(r rune) rune {
@@ -91,7 +100,7 @@ func SafeName(text string) string {
 			return '_'
 		case unicode.IsSpace(r):
 			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r): // the latter change how others are shown
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r): // the latter change how others are displayed
 			return -1
 		default:
 			return r
@@ -99,7 +108,7 @@ func SafeName(text string) string {
 	}, norm.NFC.String(text))
 
 	text = strings.TrimLeft(strings.Join(strings.Fields(text), " "), ". ")
-	text = strings.ToValidUTF8(text[:min(len(text), maxName)], "") // half a character at the end goes
+	text = strings.ToValidUTF8(text[:min(len(text), maxName)], "") // drops half a character at the end
 	text = strings.TrimRight(text, ". ")
 	if text == "" || device.MatchString(text) {
 		return "_" + text
@@ -109,8 +118,8 @@ func SafeName(text string) string {
 
 var number = regexp.MustCompile(`\d+`)
 
-// natural is a key by which texts are sorted as people do: numbers by their value, letters in any case, a folder before
-// one whose name goes on.
+// natural is a sort key for human order: numbers by value, letters in any case, a folder before one whose name
+// continues.
 func natural(file string) string {
 	key := number.ReplaceAllStringFunc(strings.ToLower(file), func(digits string) string {
 		digits = strings.TrimLeft(digits, "0")

@@ -53,7 +53,7 @@ func TestTemplate(t *testing.T) {
 		template, err := ParseTemplate(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
-		} else if got := template.Path(book, 1); got != want {
+		} else if got := template.Places(book, 9)[0]; got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
@@ -63,7 +63,7 @@ func TestTemplate(t *testing.T) {
 		"Unknown author/T/T (2)": {Title: "T", Author: "  "},
 		"_/_/_ (2)":              {Title: "..", Author: "../.."},
 	} {
-		if got := standard.Path(b, 2); got != want {
+		if got := standard.Places(b, 9)[1]; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -75,6 +75,33 @@ func TestTemplate(t *testing.T) {
 	} {
 		if _, err := ParseTemplate(wrong); err == nil {
 			t.Errorf("%q is taken", wrong)
+		}
+	}
+}
+
+// TestPlacesOfAJob requires the last places to belong to one job only, whatever other books' titles are.
+func TestPlacesOfAJob(t *testing.T) {
+	t.Parallel()
+	flat, _ := ParseTemplate("{title}.{ext}")
+	deep, _ := ParseTemplate(DefaultTemplate)
+	mine := Book{Title: "T", Author: "A"}
+	for _, c := range []struct {
+		template Template
+		want     []string
+	}{
+		{flat, []string{"T", "T (2)", "T (3)", "T  (71)"}},
+		{deep, []string{"A/T/T", "A/T/T (2)", "A/T/T (3)", "A/T/T  (71)", "T  (71)"}},
+	} {
+		places := c.template.Places(mine, 71)
+		if !slices.Equal(places, c.want) {
+			t.Errorf("%q, want %q", places, c.want)
+		}
+		for _, title := range []string{"T  (71)", "T (71)", "T\t (71)", "T \u200b (71)", "T\u00a0 (71)"} {
+			for _, other := range c.template.Places(Book{Title: title, Author: "A"}, 72) {
+				if slices.Contains(places[3:], other) {
+					t.Errorf("a book %q takes %q", title, other)
+				}
+			}
 		}
 	}
 }

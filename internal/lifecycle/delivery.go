@@ -19,7 +19,7 @@ const (
 	DeliveryExpired     DeliveryState = "EXPIRED"
 )
 
-// DeliveryAction is what can be done to a delivery job.
+// DeliveryAction is an action on a delivery job.
 type DeliveryAction string
 
 // The actions of a delivery job's table.
@@ -37,23 +37,23 @@ const (
 	DeliveryActionExpire        DeliveryAction = "expire"
 )
 
-// DeliveryTries is how many tries a job has in all. The retry policy of its activity counts them.
+// DeliveryTries is the maximum number of attempts per job. The retry policy of its activity counts them.
 const DeliveryTries = 3
 
 // DeliveryFacts are what the guards check.
 type DeliveryFacts struct {
-	Attempt    int // attempts that have failed
+	Attempt    int // failed attempts
 	UserActive bool
 }
 
-// Names that operators and other programs use.
+// Names used by operators and other programs.
 const (
 	DeliveryType          = "Delivery"
-	DeliveryStageSignal   = "stage"   // from the activity: its current state, when it lasts
-	DeliveryAttemptSignal = "attempt" // from the activity: an attempt that has not ended the job
+	DeliveryStageSignal   = "stage"   // from the activity: its current state, if that lasts
+	DeliveryAttemptSignal = "attempt" // from the activity: an attempt that did not end the job
 	DeliverActivity       = "Deliver" // the activity that delivers
 	DeliveryQueue         = "delivery"
-	DeliveryScope         = "deliveries" // of tokens that ask for deliveries and cancel them
+	DeliveryScope         = "deliveries" // of tokens that request and cancel deliveries
 )
 
 var (
@@ -61,7 +61,7 @@ var (
 	deliveryUserActive = Guard[DeliveryFacts]{Name: "the user is ACTIVE", Code: fault.UserNotActive, Holds: func(f DeliveryFacts) bool { return f.UserActive }}
 )
 
-// Delivery is the lifecycle of a delivery job. Everything that moves a job asks this table.
+// Delivery is the lifecycle of a delivery job. All transitions follow this table.
 var Delivery = Table[DeliveryState, DeliveryAction, DeliveryFacts]{
 	Entity: "delivery",
 	States: []State[DeliveryState]{
@@ -90,7 +90,26 @@ var Delivery = Table[DeliveryState, DeliveryAction, DeliveryFacts]{
 }
 
 var (
-	// DeliveryHeld are the states in which a worker has the job.
+	// DeliveryHeld are the states in which a worker holds the job.
 	DeliveryHeld = []DeliveryState{DeliveryClaimed, DeliveryDownloading, DeliveryStreaming}
 	deliveryLive = append([]DeliveryState{DeliveryQueued}, DeliveryHeld...)
 )
+
+// DeliveryWaitsFor is what a delivery waits for, or empty. lastError is why the previous attempt ended. again: the
+// delivery waits for another attempt, after a failed one, or because its worker is silent.
+func DeliveryWaitsFor(state DeliveryState, lastError fault.Code, again bool) string {
+	switch {
+	case Delivery.Terminal(state):
+		return ""
+	case state == DeliveryQueued && lastError == fault.PausedByOperator:
+		return WaitsForOperator
+	case again:
+		return WaitsForNextAttempt
+	case state == DeliveryQueued:
+		return WaitsForSlot
+	case state == DeliveryStreaming:
+		return WaitsForTelegram
+	default:
+		return WaitsForStorage
+	}
+}

@@ -10,20 +10,20 @@ import (
 // DeliveryView is the answer of the state query.
 type DeliveryView struct {
 	StateView
-	Attempt       int        `json:"attempt"` // attempts that have failed, of three
+	Attempt       int        `json:"attempt"` // failed attempts, of three
 	LastError     fault.Code `json:"last_error,omitempty"`
 	NextAttemptAt *time.Time `json:"next_attempt_at,omitempty"`
 }
 
-// DeliveryExecution is the input of one execution of the activity: a job, and how many tries have failed in the
-// executions before.
+// DeliveryExecution is the input of one execution of the activity: a job, and the number of failed attempts in earlier
+// executions.
 type DeliveryExecution struct {
 	JobID int64 `json:"job_id"`
 	Used  int   `json:"used,omitempty"`
 }
 
-// DeliveryEnd says how a job ends other than by delivery: Action is fail, cancel or expire, Reason a fault code. Action
-// acknowledge is for a job that is known to be delivered although the record does not say so.
+// DeliveryEnd is an end of a job other than by delivery: Action is fail, cancel or expire, Reason a fault code. Action
+// acknowledge is for a job known to be delivered although the record does not say so.
 type DeliveryEnd struct {
 	JobID  int64          `json:"job_id"`
 	Action DeliveryAction `json:"action"`
@@ -31,20 +31,37 @@ type DeliveryEnd struct {
 
 	Message int64 `json:"message,omitempty"` // for acknowledge: Telegram's receipt; 0: unknown
 
-	// Lost says that the last attempt has sent no heartbeat. A worker that is frozen takes attempts and begins none: where
-	// fewer tries have failed than attempts, the job is not ended, and goes back into the queue.
+	// Lost means that the last attempt sent no heartbeat. A frozen worker takes attempts and begins none: if fewer
+	// attempts have failed than were made, the job does not end, but returns to the queue.
 	Lost bool `json:"lost,omitempty"`
 }
 
-// DeliveryOutcome is a job's end as the record has it; QUEUED is no end.
+// DeliveryOutcome is a job's recorded end, and the answer of the update; QUEUED is no end.
 type DeliveryOutcome struct {
 	State  DeliveryState `json:"state"`
 	Reason fault.Code    `json:"reason,omitempty"`
-	Failed int           `json:"failed,omitempty"` // tries, of a job that is QUEUED
+	Failed int           `json:"failed,omitempty"` // attempts
+	Sent   int64         `json:"sent,omitempty"`   // bytes
+	At     time.Time     `json:"at,omitzero"`      // zero: an attempt has written the end
 }
 
-// DeliveryTitle names a job's workflow for operators.
+// DeliveryUpdates lists the actions sent as updates.
+var DeliveryUpdates = []DeliveryAction{DeliveryActionCancel}
+
+// DeliveryInput is the input of an update.
+type DeliveryInput struct {
+	Actor int64 `json:"actor,omitempty"` // a user id; 0: an operator using the temporal CLI
+}
+
+// DeliveryCancel is a request to cancel a job. It is decided once.
+type DeliveryCancel struct {
+	JobID     int64  `json:"job_id"`
+	Actor     int64  `json:"actor,omitempty"`      // 0: an operator, or the system
+	RequestID string `json:"request_id,omitempty"` // of the update; empty: not a request
+}
+
+// DeliveryTitle is the title of a job's workflow for operators.
 func DeliveryTitle(jobID int64) string { return fmt.Sprintf("Delivery %d", jobID) }
 
-// DeliveryRequest asks for an action of a delivery.
+// DeliveryRequest requests an action on a delivery.
 type DeliveryRequest = Request[DeliveryState, DeliveryAction]

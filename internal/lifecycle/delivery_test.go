@@ -8,8 +8,8 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// deliveryAllowed is the lifecycle written down by hand, one line per step: state, action, who, then the state it leads
-// to. Whatever is not here is refused.
+// deliveryAllowed is the lifecycle written out by hand, one line per step: state, action, role, then the resulting
+// state. Everything else is refused.
 var deliveryAllowed = map[string]string{
 	" enqueue owner": "QUEUED",
 
@@ -46,7 +46,7 @@ var deliveryAllowed = map[string]string{
 	"STREAMING cancel system":           "CANCELLED",
 }
 
-// TestDeliveryEveryCase asks the table about every number of failed attempts × status of the user.
+// TestDeliveryEveryCase checks the table for every number of failed attempts × status of the user.
 func TestDeliveryEveryCase(t *testing.T) {
 	t.Parallel()
 	checkCases(t, Delivery, deliveryAllowed, deliveryAllFacts(), func(action DeliveryAction, f DeliveryFacts) fault.Code {
@@ -60,8 +60,8 @@ func TestDeliveryEveryCase(t *testing.T) {
 	})
 }
 
-// checkCases asks a table about every state × action × role × set of facts. Allowed are the steps that are written down
-// by hand; guard refuses some of them by the facts.
+// checkCases checks a table for every state × action × role × set of facts. Only the steps written out by hand are
+// allowed; guard refuses some of them by the facts.
 func checkCases[S, A ~string, F any](
 	t *testing.T, table Table[S, A, F], allowed map[string]string, facts []F, guard func(action A, facts F) fault.Code,
 ) {

@@ -16,7 +16,7 @@ const (
 	DownloadCanceled    DownloadState = "canceled"
 )
 
-// DownloadAction is what can be done to a download job.
+// DownloadAction is an action on a download job.
 type DownloadAction string
 
 // The actions of a download job's table.
@@ -30,19 +30,20 @@ const (
 	DownloadActionRetryImport DownloadAction = "retry_import"
 )
 
-// Types of events of a download that are no transitions: the status stays as it is.
+// Events of a download that leave the status unchanged.
 const (
 	DownloadWentMissing = "went_missing" // qBittorrent no longer has it; the grace begins
 	DownloadFoundAgain  = "found_again"
 	DownloadStalled     = "stalled"   // no progress for a long time
-	DownloadRecovered   = "recovered" // there is progress again
-	DownloadNotSent     = "not_sent"  // its files could not be sent to its owner, as was wished
+	DownloadStopped     = "stopped"   // someone, or a rule, stopped its torrent in qBittorrent
+	DownloadRecovered   = "recovered" // there is progress again, or can be
+	DownloadNotSent     = "not_sent"  // its files could not be sent to its owner as requested
 
 	DownloadImportFailed  = "import_failed"  // its files could not be put into the library folder
-	DownloadImportRetried = "import_retried" // a person has repeated that
+	DownloadImportRetried = "import_retried" // a person has retried the import
 
-	DownloadNextSource    = "next_source"    // the source has failed or stands still: another one is tried
-	DownloadEarlierSource = "earlier_source" // the torrent of an earlier source is complete: the job returns to it
+	DownloadNextSource    = "next_source"    // the source failed or stalled: another one is tried
+	DownloadEarlierSource = "earlier_source" // an earlier source's torrent is complete: the job returns to it
 )
 
 // DownloadFacts are what the guards check.
@@ -50,24 +51,24 @@ type DownloadFacts struct {
 	UserActive bool
 	MediaReady bool // the finished medium is recorded with the job
 
-	ImportFailed bool // and waits for a person who repeats it
+	ImportFailed bool // and waits for a person to retry it
 }
 
-// Names that operators and other programs use.
+// Names used by operators and other programs.
 const (
 	DownloadType           = "Download"
-	DownloadScope          = "downloads" // of tokens that add books, ask for downloads and cancel them
-	DownloadObservedSignal = "observed"  // from the watcher: the torrent has changed state
-	DownloadEarlierSignal  = "earlier"   // from the watcher: the torrent of another source than the current one is complete
+	DownloadScope          = "downloads" // of tokens that add books, and request and cancel downloads
+	DownloadObservedSignal = "observed"  // from the watcher: the torrent's state has changed
+	DownloadEarlierSignal  = "earlier"   // from the watcher: another than the current source's torrent is complete
 
 	DownloadSyncType = "DownloadSync"
 	DownloadSyncID   = "download-sync"
 
-	// TorrentQueue is the task queue in which .torrent files are fetched and handed to qBittorrent, a few at a time. Slow
-	// sites and many files therefore delay no other work and use little memory.
+	// TorrentQueue is the task queue in which .torrent files are fetched and handed to qBittorrent, a few at a time, so
+	// that slow sites and many files delay no other work and use little memory.
 	TorrentQueue = "torrents"
 
-	// DownloadSyncTitle names the watcher for operators.
+	// DownloadSyncTitle is the watcher's title for operators.
 	DownloadSyncTitle = "Watches over all downloads"
 )
 
@@ -77,20 +78,20 @@ var (
 	importFailed       = Guard[DownloadFacts]{Name: "its import has failed", Code: fault.InvalidTransition, Holds: func(f DownloadFacts) bool { return f.ImportFailed }}
 )
 
-// Download is the lifecycle of a download job. Everything that moves a job asks this table.
+// Download is the lifecycle of a download job. All transitions follow this table.
 var Download = Table[DownloadState, DownloadAction, DownloadFacts]{
 	Entity: "download",
 	States: []State[DownloadState]{
 		{State: DownloadQueued, Means: "recorded; qBittorrent has not started it", LeftBy: "qBittorrent, the user, a failure"},
 		{State: DownloadDownloading, Means: "qBittorrent downloads it", LeftBy: "qBittorrent, the user, a failure"},
-		{State: DownloadCompleted, Means: "it is in the library", Terminal: true},
+		{State: DownloadCompleted, Means: "its content is there", Terminal: true},
 		{State: DownloadFailed, Means: "it ended without a result; the reason is recorded", Terminal: true},
 		{State: DownloadCanceled, Means: "a person stopped it, and the torrent is gone", Terminal: true},
 	},
 	Rules: []Rule[DownloadState, DownloadAction, DownloadFacts]{
 		{Action: DownloadActionEnqueue, To: DownloadQueued, Who: []Role{Owner}, Guards: []Guard[DownloadFacts]{downloadUserActive}, Event: "enqueued", Effect: "an active job for the same user, book and medium is given instead"},
 		{Action: DownloadActionBegin, From: []DownloadState{DownloadQueued}, To: DownloadDownloading, Who: systemOnly, Event: "started", Effect: "a torrent that is complete already passes this state too"},
-		{Action: DownloadActionComplete, From: []DownloadState{DownloadDownloading}, To: DownloadCompleted, Who: systemOnly, Guards: []Guard[DownloadFacts]{mediaReady}, Event: "completed", Effect: "the medium is available, the book is in the Library"},
+		{Action: DownloadActionComplete, From: []DownloadState{DownloadDownloading}, To: DownloadCompleted, Who: systemOnly, Guards: []Guard[DownloadFacts]{mediaReady}, Event: "completed", Effect: "the book has the medium, this copy or the one before, and is in the Library"},
 		{Action: DownloadActionRetryImport, From: []DownloadState{DownloadDownloading}, Who: []Role{Owner, Admin}, Guards: []Guard[DownloadFacts]{importFailed}, Event: DownloadImportRetried, Effect: "its files are put into the library folder, if they can be now"},
 		{Action: DownloadActionFail, From: downloadLive, To: DownloadFailed, Who: systemOnly, Event: "failed", Effect: "failure_reason recorded"},
 		{Action: DownloadActionCancel, From: downloadLive, To: DownloadCanceled, Who: []Role{Owner, Admin, System}, Event: "canceled", Effect: "after the torrent is removed, or left to the other downloads that need it"},
@@ -99,20 +100,38 @@ var Download = Table[DownloadState, DownloadAction, DownloadFacts]{
 
 var downloadLive = []DownloadState{DownloadQueued, DownloadDownloading}
 
-// DownloadWaitsFor is what a download waits for; empty: nothing. ending: its torrent is to be removed. complete: it has
-// all bytes.
-func DownloadWaitsFor(state DownloadState, ending, missing, complete bool, attention fault.Code) string {
+// DownloadWaits are the facts that decide what a download waits for. Its record and its workflow have all of them.
+type DownloadWaits struct {
+	State      DownloadState
+	Ending     bool       // its torrent is to be removed
+	Missing    bool       // qBittorrent does not have the torrent
+	Complete   bool       // the torrent has all bytes
+	NoRoom     bool       // there is too little disk space
+	NoMetadata bool       // qBittorrent has a magnet link and is still fetching its metadata
+	Attention  fault.Code // why a person should check; empty: no need
+}
+
+// DownloadWaitsFor is what a download waits for, or empty.
+func DownloadWaitsFor(d DownloadWaits) string {
 	switch {
-	case Download.Terminal(state):
+	case Download.Terminal(d.State):
 		return ""
-	case ending:
+	case d.Ending:
 		return WaitsForQBittorrent
-	case missing:
+	case d.Missing:
 		return WaitsForTorrent
-	case complete || attention == fault.ImportFailed:
-		return WaitsForLibrary
-	case attention == fault.Stalled:
-		return WaitsForProgress
+	case d.Complete || d.Attention == fault.ImportFailed:
+		return WaitsForImport
+	case d.NoRoom:
+		return WaitsForSpace
+	case d.Attention == fault.TorrentStopped:
+		return WaitsForStart
+	case d.Attention == fault.Stalled:
+		return WaitsForPeers
+	case d.NoMetadata:
+		return WaitsForMetadata
+	case d.State == DownloadQueued:
+		return WaitsForSlot
 	default:
 		return WaitsForQBittorrent
 	}

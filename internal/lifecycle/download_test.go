@@ -6,8 +6,8 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// downloadAllowed is the lifecycle written down by hand, one line per step: status, action, who, then the status it
-// leads to. Whatever is not here is refused.
+// downloadAllowed is the lifecycle written out by hand, one line per step: status, action, role, then the resulting
+// status. Everything else is refused.
 var downloadAllowed = map[string]string{
 	" enqueue owner": "queued",
 
@@ -25,7 +25,7 @@ var downloadAllowed = map[string]string{
 	"downloading cancel system":      "canceled",
 }
 
-// TestDownloadEveryCase asks the table about every status of the user × medium in its place or not.
+// TestDownloadEveryCase checks the table for every status of the user × medium in place or not.
 func TestDownloadEveryCase(t *testing.T) {
 	t.Parallel()
 	checkCases(t, Download, downloadAllowed, downloadAllFacts(), func(action DownloadAction, f DownloadFacts) fault.Code {

@@ -2,8 +2,8 @@ package lifecycle
 
 import "time"
 
-// Event is one transition as the stream of events and webhooks show it. The HTTP API's document shows its tags: it is one
-// of the shapes of api/shape, and stands here because workers send it, too.
+// Event is one transition as shown in the event stream and webhooks. Its tags appear in the HTTP API's document: it is
+// one of the shapes of api/shape, but lives here because workers send it too.
 type Event struct {
 	Workload string  `json:"workload" example:"delivery"`
 	EntityID string  `json:"entity_id" example:"17"`
@@ -19,6 +19,5 @@ type History struct {
 	From      string    `json:"from" example:"" doc:"The state before; empty for the first event"`
 	To        string    `json:"to" example:"QUEUED" doc:"The state after"`
 	Comment   string    `json:"comment" doc:"A code or a remark"`
-	Reason    string    `json:"reason" example:"" doc:"Why the system did it, where the type leaves it open: lease for a deadline_expired whose assignee sent no heartbeat in time"`
 	CreatedAt time.Time `json:"created_at" example:"2026-03-01T12:00:00Z"`
 }

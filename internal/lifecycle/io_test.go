@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// field gives the field that a refusal is about; "": there is none.
+// field returns the field at fault in a refusal; "": none.
 func field(f *fault.Error) string {
 	if f == nil {
 		return ""
@@ -56,7 +56,7 @@ func TestCheckComment(t *testing.T) {
 	}
 }
 
-// TestTaskAskOf passes the status on for the action status alone: for others it would choose among rules.
+// TestTaskAskOf passes on the status only for the action status: for others it would choose among rules.
 func TestTaskAskOf(t *testing.T) {
 	t.Parallel()
 	in := TaskInput{Actor: 1, To: TaskDone, Comment: "because"}
@@ -100,6 +100,7 @@ func TestCheckTransactionInput(t *testing.T) {
 
 func TestTitles(t *testing.T) {
 	t.Parallel()
+	const allTypes = "WorkflowType+IN+%28%22Delivery%22%2C+%22Task%22%2C+%22Download%22%2C+%22Transaction%22%29"
 	for got, want := range map[string]string{
 		DeliveryTitle(7):                        "Delivery 7",
 		DownloadTitle(7, "download/1/22/audio"): "Download 7: audio of book 22",
@@ -110,6 +111,8 @@ func TestTitles(t *testing.T) {
 		TransactionTitle("0123"):                "Transaction 0123",
 		TransactionID("0123"):                   "transaction/0123",
 		TonMonitorID("0:ab"):                    "ton-monitor/0:ab",
+		WorkflowsURL("http://ui/workflows", ""): "http://ui/workflows?query=" + allTypes,
+		WorkflowsURL("", `WaitsFor="slot"`):     "?query=" + allTypes + "+AND+WaitsFor%3D%22slot%22",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

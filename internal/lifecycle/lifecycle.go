@@ -1,6 +1,6 @@
-// Package lifecycle has the table of rules of each workload, and one function that decides whether an action is allowed
-// in a state, for which roles, and which state it leads to. It does no I/O and is deterministic, so that workflows,
-// activities, API, bot, documents and tests can use the same table.
+// Package lifecycle has each workload's table of rules, and one function that decides whether an action is allowed in a
+// state, for which roles, and to which state it leads. It does no I/O and is deterministic, so that workflows,
+// activities, API, bot, documents and tests can share the tables.
 package lifecycle
 
 import (
@@ -11,20 +11,20 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Role is what a caller is to one entity: "owner", "admin", "system". A caller may have several.
+// Role is a caller's relation to an entity: "owner", "admin", "system". A caller may have several.
 type Role string
 
-// Roles that every workload knows.
+// Roles known to every workload.
 const (
 	System Role = "system" // the program itself: a worker, a timer, the reconciler
 	Owner  Role = "owner"  // the owner of the entity
-	Admin  Role = "admin"  // an administrator, or an operator at the temporal CLI
+	Admin  Role = "admin"  // an administrator, or an operator using the temporal CLI
 )
 
 // systemOnly is the Who of a rule that no person can use.
 var systemOnly = []Role{System}
 
-// Guard is a condition on the entity's facts. Code is the refusal when it does not hold.
+// Guard is a condition on the entity's facts. Code is the refusal if it does not hold.
 type Guard[F any] struct {
 	Name  string
 	Code  fault.Code
@@ -38,13 +38,13 @@ type Rule[S, A ~string, F any] struct {
 	To     S   // empty: the state stays as it is
 	Who    []Role
 	Guards []Guard[F]
-	// the type of the transition's event; empty: the action is accepted and changes nothing
+	// the type of the transition's event; empty: the action is accepted but changes nothing
 	Event  string
-	Denied fault.Code // the refusal of a caller who is none of Who; empty: INSUFFICIENT_ACCESS
+	Denied fault.Code // the refusal for a caller not in Who; empty: INSUFFICIENT_ACCESS
 	Effect string     // what else happens, for the documentation
 }
 
-// State documents one state: what it means and who leaves it.
+// State documents one state: its meaning, and what leaves it.
 type State[S ~string] struct {
 	State    S
 	Means    string
@@ -59,7 +59,7 @@ type Table[S, A ~string, F any] struct {
 	Rules  []Rule[S, A, F]
 }
 
-// Request is what a caller wants. To chooses among rules of one action that lead to different states; empty: any.
+// Request is what a caller wants. To selects among the rules of one action that lead to different states; empty: any.
 type Request[S, A ~string] struct {
 	Action A
 	To     S
@@ -67,8 +67,8 @@ type Request[S, A ~string] struct {
 }
 
 // Decide returns the rule that applies to req in state from. Refusals come in a fixed order: impossible transition
-// (INVALID_TRANSITION with the current state and the allowed actions), then roles, then guards as the rule lists them.
-// When several rules are possible, the refusal comes from the first one for the caller's roles.
+// (INVALID_TRANSITION with the current state and the allowed actions), then roles, then guards in the rule's order. If
+// several rules are possible, the first one for the caller's roles determines the refusal.
 func (t Table[S, A, F]) Decide(from S, req Request[S, A], facts F) (Rule[S, A, F], error) {
 	var refusal error
 	forCaller := false
@@ -86,12 +86,17 @@ func (t Table[S, A, F]) Decide(from S, req Request[S, A], facts F) (Rule[S, A, F
 	}
 
 	if refusal == nil {
-		refusal = t.impossible(from, req, facts)
+		requested, allowed := string(req.Action), any(t.Actions(from, req.Roles, facts))
+		if req.To != "" {
+			requested, allowed = string(req.To), t.Targets(from, req.Action, req.Roles, facts)
+		}
+		refusal = fault.New(fault.InvalidTransition, "%s is %s: %s is not possible now", t.Entity, from, requested).
+			With("current", from).With("requested", requested).With("allowed", allowed)
 	}
 	return Rule[S, A, F]{}, refusal
 }
 
-// Allowed lists the rules by which a caller with these roles may change something now, in the table's order.
+// Allowed lists the rules by which a caller with these roles may currently change something, in the table's order.
 func (t Table[S, A, F]) Allowed(from S, roles []Role, facts F) []Rule[S, A, F] {
 	var allowed []Rule[S, A, F]
 	for _, rule := range t.rulesAt(from) {
@@ -102,7 +107,7 @@ func (t Table[S, A, F]) Allowed(from S, roles []Role, facts F) []Rule[S, A, F] {
 	return allowed
 }
 
-// Actions lists the actions of Allowed, each once.
+// Actions lists the actions of Allowed without duplicates.
 func (t Table[S, A, F]) Actions(from S, roles []Role, facts F) []A {
 	actions := []A{}
 	for _, rule := range t.Allowed(from, roles, facts) {
@@ -113,7 +118,7 @@ func (t Table[S, A, F]) Actions(from S, roles []Role, facts F) []A {
 	return actions
 }
 
-// Targets lists the states to which one action may lead now, in the table's order.
+// Targets lists the states to which an action may currently lead, in the table's order.
 func (t Table[S, A, F]) Targets(from S, action A, roles []Role, facts F) []S {
 	targets := []S{}
 	for _, rule := range t.Allowed(from, roles, facts) {
@@ -124,18 +129,18 @@ func (t Table[S, A, F]) Targets(from S, action A, roles []Role, facts F) []S {
 	return targets
 }
 
-// Leaves reports whether some rule leads from one state to another with this event. It checks a transition that was
-// decided earlier.
+// Leaves reports whether a rule leads from one state to another with this event. It checks a transition decided
+// earlier.
 func (t Table[S, A, F]) Leaves(from, to S, event string) bool {
 	return slices.ContainsFunc(t.rulesAt(from), func(r Rule[S, A, F]) bool {
 		return event != "" && r.Event == event && r.To == to
 	})
 }
 
-// rulesAt lists the rules that apply in a state, each with the state that it leads to.
+// rulesAt lists the rules that apply in a state, each with its resulting state.
 func (t Table[S, A, F]) rulesAt(from S) (rules []Rule[S, A, F]) {
 	for _, rule := range t.Rules {
-		if rule.leaves(from) {
+		if slices.Contains(rule.From, from) || len(rule.From) == 0 && from == "" {
 			rule.To = cmp.Or(rule.To, from)
 			rules = append(rules, rule)
 		}
@@ -143,12 +148,12 @@ func (t Table[S, A, F]) rulesAt(from S) (rules []Rule[S, A, F]) {
 	return rules
 }
 
-// Terminal says whether no rule leads out of state.
+// Terminal reports whether no rule leads out of state.
 func (t Table[S, A, F]) Terminal(state S) bool {
 	return slices.ContainsFunc(t.States, func(s State[S]) bool { return s.State == state && s.Terminal })
 }
 
-// Live lists the states that a rule leads out of, in the table's order; Ended lists the others.
+// Live lists the non-terminal states, in the table's order.
 func (t Table[S, A, F]) Live() []S { return t.statesWhere(false) }
 
 // Ended lists the terminal states, in the table's order.
@@ -161,23 +166,6 @@ func (t Table[S, A, F]) statesWhere(terminal bool) (states []S) {
 		}
 	}
 	return states
-}
-
-// impossible names the refused action and the allowed ones: states when a state was asked for, else actions.
-func (t Table[S, A, F]) impossible(from S, req Request[S, A], facts F) error {
-	requested, allowed := string(req.Action), any(t.Actions(from, req.Roles, facts))
-	if req.To != "" {
-		requested, allowed = string(req.To), t.Targets(from, req.Action, req.Roles, facts)
-	}
-	return fault.New(fault.InvalidTransition, "%s is %s: %s is not possible now", t.Entity, from, requested).
-		With("current", from).With("requested", requested).With("allowed", allowed)
-}
-
-func (r Rule[S, A, F]) leaves(from S) bool {
-	if len(r.From) == 0 {
-		return from == ""
-	}
-	return slices.Contains(r.From, from)
 }
 
 func (r Rule[S, A, F]) isFor(roles []Role) bool {
@@ -201,7 +189,7 @@ func (r Rule[S, A, F]) admits(roles []Role, facts F) error {
 	return nil
 }
 
-// JoinRoles names roles in a sentence.
+// JoinRoles joins roles for a sentence.
 func JoinRoles(roles []Role) string { return strings.Join(texts(roles), " or ") }
 
 func texts[T ~string](all []T) (plain []string) {

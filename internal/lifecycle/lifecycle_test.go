@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// door is a small machine of the tests' own: knocking opens it for guests, forcing for anyone but the owner.
+// door is a small state machine for the tests: knocking opens it for guests, forcing for anyone but the owner.
 var door = Table[string, string, bool]{
 	Entity: "door",
 	States: []State[string]{
@@ -63,8 +63,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestWhichRefusal has several rules that are possible: who none of them is for is refused by the first, everybody else
-// by the first one that is for them.
+// TestWhichRefusal has several possible rules: a caller for whom there is none is refused by the first, everyone else
+// by the first one for them.
 func TestWhichRefusal(t *testing.T) {
 	t.Parallel()
 	never := func(code fault.Code) []Guard[bool] {
@@ -86,7 +86,7 @@ func TestWhichRefusal(t *testing.T) {
 	}
 }
 
-// TestImpossible names the actions that are possible instead, or the states when a state was asked for.
+// TestImpossible names the actions that are possible instead, or the states if a state was requested.
 func TestImpossible(t *testing.T) {
 	t.Parallel()
 	_, err := door.Decide("open", Request[string, string]{Action: "build", Roles: []Role{Owner}}, true)
@@ -112,7 +112,7 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// TestLeaves asks for transitions that were decided earlier: state, event and target must belong to one rule.
+// TestLeaves checks transitions decided earlier: state, event and target must belong to one rule.
 func TestLeaves(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -126,7 +126,7 @@ func TestLeaves(t *testing.T) {
 		{"open", "open", "oiled", true},
 		{"open", "shut", "oiled", false}, // the state stays
 		{"open", "broken", "broken", true},
-		{"shut", "open", "built", false},     // the event of another rule
+		{"shut", "open", "built", false},     // another rule's event
 		{"shut", "shut", "opened", false},    // another target
 		{"broken", "open", "opened", false},  // another state
 		{"shut", "open", "", false},          // no event

@@ -1,6 +1,6 @@
 package lifecycle
 
-// AnyTable is a table whatever its types are.
+// AnyTable is a table of any types.
 type AnyTable interface {
 	StateNames() []string
 	Plain() Table[string, string, any]
@@ -14,7 +14,7 @@ func (t Table[S, A, F]) StateNames() (names []string) {
 	return names
 }
 
-// Plain gives what documents show of the table. Its guards have no conditions.
+// Plain returns the table in the form that documents use. Its guards have no conditions.
 func (t Table[S, A, F]) Plain() Table[string, string, any] {
 	plain := Table[string, string, any]{Entity: t.Entity}
 	for _, s := range t.States {

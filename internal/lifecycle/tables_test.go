@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTables asks of each workload's table what must hold in any table.
+// TestTables checks for each workload's table what must hold in any table.
 func TestTables(t *testing.T) {
 	t.Parallel()
 	checks := map[string]func(*testing.T){
@@ -77,8 +77,7 @@ func taskAllFacts() (all []TaskFacts) {
 	return all
 }
 
-// checkTable gets what the table does not say itself: the recorded states, the roles that callers can have, and all
-// facts.
+// checkTable gets what the table does not contain: the recorded states, the roles that callers can have, and all facts.
 func checkTable[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S, roles []Role, facts []F) {
 	t.Helper()
 	checkStates(t, table, states)
@@ -135,7 +134,7 @@ func checkRules[S, A ~string, F any](t *testing.T, table Table[S, A, F], states 
 	}
 }
 
-// checkNoOverlap makes sure that one rule at most leads from one state to another for one action and role.
+// checkNoOverlap makes sure that at most one rule leads from one state to another for an action and a role.
 func checkNoOverlap[S, A ~string, F any](t *testing.T, table Table[S, A, F]) {
 	t.Helper()
 	type step struct {
@@ -158,8 +157,8 @@ func checkNoOverlap[S, A ~string, F any](t *testing.T, table Table[S, A, F]) {
 	}
 }
 
-// checkWays follows the rules: each state is reached from the beginning, each one that is not an end leads to an end,
-// and an end leads nowhere else.
+// checkWays follows the rules: each state is reachable from the beginning, each non-terminal one leads to an end, and
+// an end leads nowhere else.
 func checkWays[S, A ~string, F any](t *testing.T, table Table[S, A, F], states []S) {
 	t.Helper()
 	next := map[S][]S{}
@@ -199,7 +198,7 @@ func reach[S ~string](next map[S][]S, from S) []S {
 	return seen
 }
 
-// checkEveryRuleApplies finds a caller and facts for each rule, so that no rule stands in the shadow of another.
+// checkEveryRuleApplies finds a caller and facts for each rule, so that no rule is shadowed by another.
 func checkEveryRuleApplies[S, A ~string, F any](t *testing.T, table Table[S, A, F], facts []F) {
 	t.Helper()
 	for i, rule := range table.Rules {
@@ -255,8 +254,7 @@ func checkOffers[S, A ~string, F any](t *testing.T, table Table[S, A, F], states
 	}
 }
 
-// TestEvents keeps the types of events, which the record, the API and its clients know. Those of a task stand with its
-// cases.
+// TestEvents pins the types of events, known to the record, the API and its clients. A task's are with its cases.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	checkEvents(t, Delivery, map[DeliveryAction]string{

@@ -1,8 +1,6 @@
 package lifecycle
 
 import (
-	"strings"
-
 	"stagecoach/internal/fault"
 )
 
@@ -22,7 +20,7 @@ const (
 // TaskStates lists all statuses in the order of a task's life.
 var TaskStates = []TaskState{TaskNew, TaskInProgress, TaskBlocked, TaskStuck, TaskDone, TaskCancelled}
 
-// TaskAction is what can be done to a task.
+// TaskAction is an action on a task.
 type TaskAction string
 
 // The actions of a task's table.
@@ -33,15 +31,16 @@ const (
 	TaskActionEscalate TaskAction = "escalate"
 	TaskActionTakeover TaskAction = "takeover"
 	TaskActionExpire   TaskAction = "expire"
+	TaskActionLapse    TaskAction = "lapse" // the claim, because its lease has ended
 	TaskActionCancel   TaskAction = "cancel"
 )
 
-// Names that operators and other programs use. The updates are the actions that people ask for.
+// Names used by operators and other programs. The updates are the actions requested by people.
 const (
 	TaskType            = "Task"
 	TaskScope           = "tasks"     // of tokens that change tasks and workspaces
-	TaskUnblockedSignal = "unblocked" // from a blocker's workflow: the last blocker is DONE, the deadline may begin
-	TaskRefreshSignal   = "refresh"   // load the record again, for example after a reset, or when the holder was blocked
+	TaskUnblockedSignal = "unblocked" // from a blocker's workflow: the last blocker is DONE
+	TaskRefreshSignal   = "refresh"   // reload the record, for example after a reset, or because the holder was blocked
 )
 
 // Roles of a task. A caller has all that apply.
@@ -52,29 +51,30 @@ const (
 	Others   Role = "anyone but the assignee"
 )
 
-// TaskFacts are the basis of a decision: the task, and what the caller wrote.
+// TaskFacts are the basis of a decision: the task, and the caller's input.
 type TaskFacts struct {
 	State        TaskState
 	CreatorID    int64
 	AssigneeID   *int64
 	Public       bool
 	OpenBlockers []int64 // the blockers that are not DONE
-	FencingToken int64   // the number of the present claim
+	Cancelled    []int64 // those of them that never will be
+	FencingToken int64   // the current claim's number
 	Comment      string
 
-	ReviewMissing bool  // the workspace asks for a review, and the result is not approved
-	Submission    int64 // the present assignee's newest result; 0: none
+	ReviewMissing bool  // the workspace requires a review, and the result is not approved
+	Submission    int64 // the current assignee's newest result; 0: none
 	Named         int64 // the submission that the caller approves or rejects
 }
 
-// HeldBy says whether a user is the assignee.
+// HeldBy reports whether a user is the assignee.
 func (f TaskFacts) HeldBy(userID int64) bool { return f.AssigneeID != nil && *f.AssigneeID == userID }
 
-// Guards, and an action's from and who, as the table uses them.
+// Guards, and an action's from and who, as used by the table.
 var (
 	unassigned = Guard[TaskFacts]{Name: "no assignee", Code: fault.TaskAlreadyClaimed, Holds: func(f TaskFacts) bool { return f.AssigneeID == nil }}
 	public     = Guard[TaskFacts]{Name: "the task is public", Code: fault.InsufficientAccess, Holds: func(f TaskFacts) bool { return f.Public }}
-	commented  = Guard[TaskFacts]{Name: "a comment", Code: fault.CommentRequired, Holds: func(f TaskFacts) bool { return strings.TrimSpace(f.Comment) != "" }}
+	commented  = Guard[TaskFacts]{Name: "a comment", Code: fault.CommentRequired, Holds: func(f TaskFacts) bool { return Plain(f.Comment) != "" }}
 	unblocked  = Guard[TaskFacts]{Name: "every blocker is DONE", Code: fault.UnresolvedBlockers, Holds: func(f TaskFacts) bool { return len(f.OpenBlockers) == 0 }}
 
 	claimGuards = []Guard[TaskFacts]{unassigned, public, commented, unblocked}
@@ -94,6 +94,12 @@ var (
 	taskLive    = append(TaskTimed[:len(TaskTimed):len(TaskTimed)], TaskStuck)
 )
 
+// Events of a status ended by the system.
+const (
+	TaskExpired = "deadline_expired"
+	TaskLapsed  = "lease_expired" // its holder sent no heartbeat in time
+)
+
 const (
 	statusChanged = "status_changed"
 	cleared       = "the assignee is cleared"
@@ -102,7 +108,7 @@ const (
 	byOperator    = "an operator cancelled or terminated the workflow"
 )
 
-// Task is the lifecycle of a task. Everything that moves a task asks this table.
+// Task is the lifecycle of a task. All transitions follow this table.
 var Task = Table[TaskState, TaskAction, TaskFacts]{
 	Entity: "task",
 	States: []State[TaskState]{
@@ -117,7 +123,7 @@ var Task = Table[TaskState, TaskAction, TaskFacts]{
 		{Action: TaskActionCreate, To: TaskNew, Who: []Role{Anyone}, Event: "created", Effect: "a cycle of blockers is refused"},
 		{Action: TaskActionClaim, From: isNew, To: TaskInProgress, Who: others, Guards: claimGuards, Event: "claimed", Effect: itsTurn},
 		{Action: TaskActionClaim, From: isNew, To: TaskInProgress, Who: assignee, Guards: startGuards, Event: "claimed", Effect: "the assignee begins the work"},
-		{Action: TaskActionClaim, From: inProgress, To: TaskInProgress, Who: assignee, Effect: "nothing changes"},
+		{Action: TaskActionClaim, From: inProgress, To: TaskInProgress, Who: assignee, Effect: "nothing changes, unless it asks for a lease: the claim gets it, counted from now"},
 		{Action: TaskActionStatus, From: isNew, To: TaskInProgress, Who: assignee, Guards: startGuards, Event: statusChanged},
 		{Action: TaskActionStatus, From: isNew, To: TaskCancelled, Who: creator, Guards: commentOnly, Event: statusChanged},
 		{Action: TaskActionStatus, From: inProgress, To: TaskDone, Who: assignee, Guards: finishGuards, Event: statusChanged},
@@ -132,7 +138,8 @@ var Task = Table[TaskState, TaskAction, TaskFacts]{
 		{Action: TaskActionStatus, From: taskStuck, To: TaskInProgress, Who: assignee, Guards: startGuards, Event: statusChanged},
 		{Action: TaskActionStatus, From: taskStuck, To: TaskNew, Who: []Role{Creator, System}, Guards: commentOnly, Event: statusChanged, Effect: cleared},
 		{Action: TaskActionStatus, From: taskStuck, To: TaskCancelled, Who: creator, Guards: commentOnly, Event: statusChanged},
-		{Action: TaskActionExpire, From: TaskTimed, To: TaskStuck, Who: systemOnly, Guards: commentOnly, Event: "deadline_expired", Effect: byItself},
+		{Action: TaskActionExpire, From: TaskTimed, To: TaskStuck, Who: systemOnly, Guards: commentOnly, Event: TaskExpired, Effect: byItself},
+		{Action: TaskActionLapse, From: TaskHeld, To: TaskStuck, Who: systemOnly, Guards: commentOnly, Event: TaskLapsed, Effect: byItself},
 		{Action: TaskActionCancel, From: taskLive, To: TaskCancelled, Who: systemOnly, Guards: commentOnly, Event: statusChanged, Effect: byOperator},
 		{Action: TaskActionSubmit, From: inProgress, Who: assignee, Guards: commentOnly, Event: "submitted", Effect: "the result is kept; an earlier approval ends"},
 		{Action: TaskActionApprove, From: judged, Who: others, Guards: reviewGuards, Event: "approved", Effect: "the approval lasts until the next submission, a rejection, or another assignee"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"stagecoach/internal/fault"
@@ -19,14 +20,14 @@ type TaskInput struct {
 	LeaseSeconds int64     `json:"lease_seconds,omitempty"`
 	FencingToken int64     `json:"fencing_token,omitempty"`
 	Submission   int64     `json:"submission,omitempty"` // the one that the actor has seen
-	Content      string    `json:"content,omitempty"`    // identifies what the record has under the update's id
+	Content      string    `json:"content,omitempty"`    // identifies what the record stores under the update's id
 	Fresh        bool      `json:"fresh,omitempty"`      // a claim of a task that the actor does not have yet
 }
 
 // MaxComment is the longest comment, in characters.
 const MaxComment = 4000
 
-// TaskUpdates lists the actions that people ask for. All come as updates.
+// TaskUpdates lists the actions requested by people. All are sent as updates.
 var TaskUpdates = []TaskAction{
 	TaskActionClaim, TaskActionEscalate, TaskActionTakeover, TaskActionStatus,
 	TaskActionSubmit, TaskActionApprove, TaskActionReject, TaskActionEdit,
@@ -53,7 +54,7 @@ func CheckTaskInput(action TaskAction, in TaskInput) *fault.Error {
 func checkLease(action TaskAction, seconds int64) *fault.Error {
 	switch {
 	case action != TaskActionClaim && action != TaskActionTakeover:
-		return fault.New(fault.Validation, "only a claim or a takeover asks for a lease").WithField("lease_seconds")
+		return fault.New(fault.Validation, "only a claim or a takeover can ask for a lease").WithField("lease_seconds")
 	case seconds < LeastLease || seconds > LongestLease:
 		return fault.New(
 			fault.Validation, "a lease has %d to %d seconds", LeastLease, LongestLease,
@@ -74,11 +75,29 @@ func CheckComment(comment string) *fault.Error {
 	}
 }
 
-// IsText says whether the record can hold a text: PostgreSQL refuses NUL and bytes that are not UTF-8.
+// Plain trims surrounding whitespace; it returns an empty text if nothing in it would be visible.
+func Plain(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.In(r, unicode.Mn, unseen)
+	}) {
+		return strings.TrimSpace(text)
+	}
+	return ""
+}
+
+// unseen are letters and symbols that fonts render as blanks.
+var unseen = &unicode.RangeTable{R16: []unicode.Range16{
+	{Lo: 0x115F, Hi: 0x1160, Stride: 1},
+	{Lo: 0x2800, Hi: 0x2800, Stride: 1},
+	{Lo: 0x3164, Hi: 0x3164, Stride: 1},
+	{Lo: 0xFFA0, Hi: 0xFFA0, Stride: 1},
+}}
+
+// IsText reports whether the record can store a text: PostgreSQL rejects NUL and invalid UTF-8.
 func IsText(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 func NotText(field string) *fault.Error {
-	return fault.New(fault.Validation, "this is not text: it holds a NUL, or is not UTF-8").WithField(field)
+	return fault.New(fault.Validation, "this is not text: it contains a NUL or is not UTF-8").WithField(field)
 }
 
 func TaskAskOf(action TaskAction, in TaskInput, caller TaskCaller) TaskAsk {
@@ -92,7 +111,7 @@ func TaskAskOf(action TaskAction, in TaskInput, caller TaskCaller) TaskAsk {
 	return ask
 }
 
-// TaskView is the answer of the state query and of the updates.
+// TaskView is the answer of the state query and the updates.
 type TaskView struct {
 	StateView
 	Version    int64      `json:"version"`
@@ -105,12 +124,12 @@ type TaskView struct {
 
 	StartedAt  *time.Time `json:"started_at,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
-	ClockWaits bool       `json:"clock_waits,omitempty"` // the deadline begins with the last blocker's end
+	ClockWaits bool       `json:"clock_waits,omitempty"` // the deadline starts when the last blocker ends
 }
 
-// TaskTitle names a task's workflow for operators.
+// TaskTitle is the title of a task's workflow for operators.
 func TaskTitle(taskID int64, workspace string) string {
-	if workspace == "" { // an operator has started it without search attributes
+	if workspace == "" { // an operator started it without search attributes
 		return fmt.Sprintf("Task %d", taskID)
 	}
 	return fmt.Sprintf("Task %d of workspace %s", taskID, workspace)

@@ -7,17 +7,17 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TaskOption is an action that people ask for, and what a caller would get for it now.
+// TaskOption is an action that people request, with the result that a caller would currently get.
 type TaskOption struct {
 	Action         TaskAction
-	To             TaskState    // the status that it leads to
+	To             TaskState    // the status to which it leads
 	Refusal        *fault.Error // nil: it is allowed
-	ChangesNothing bool         // it is allowed, because the caller has the task already
-	OnlyFor        []Role       // who may, when the caller is none of them
+	ChangesNothing bool         // it is allowed, because the caller already has the task
+	OnlyFor        []Role       // who may, if the caller is none of them
 }
 
-// Options lists every action of the table that people ask for, in the table's order, each with what DecideTask says to
-// a caller who sees the task, writes a comment and names the current submission.
+// Options lists every action of the table that people request, in the table's order, each with DecideTask's answer to a
+// caller who can see the task, writes a comment and names the current submission.
 func (f TaskFacts) Options(c TaskCaller) (options []TaskOption) {
 	for _, rule := range Task.Rules {
 		rule.To = cmp.Or(rule.To, f.State)
@@ -41,7 +41,7 @@ func (f TaskFacts) Options(c TaskCaller) (options []TaskOption) {
 	return options
 }
 
-// onlyFor lists the people who may take an action now; none when the caller is one of them, or when nobody may.
+// onlyFor lists the people who may currently take an action; none if the caller is one of them, or if nobody may.
 func (f TaskFacts) onlyFor(action TaskAction, to TaskState, c TaskCaller) (people []Role) {
 	own := f.RolesOf(c)
 	for _, rule := range Task.rulesAt(f.State) {
@@ -62,18 +62,21 @@ func (f TaskFacts) onlyFor(action TaskAction, to TaskState, c TaskCaller) (peopl
 	return people
 }
 
-// TaskWaitsFor is what a task waits for; empty: nothing. blocked: it cannot begin before other tasks are DONE.
-func TaskWaitsFor(state TaskState, assigned, blocked bool) string {
+// TaskWaitsFor is what a task waits for, or empty. blocked: it cannot begin before other tasks are DONE. inReview: it
+// needs an approval, and its result has not been reviewed.
+func TaskWaitsFor(state TaskState, assigned, blocked, inReview bool) string {
 	switch {
-	case state == TaskNew && blocked:
+	case Task.Terminal(state):
+		return ""
+	case blocked:
 		return WaitsForBlockers
-	case state == TaskNew && !assigned:
-		return WaitsForClaim
-	case state == TaskNew, state == TaskInProgress, state == TaskBlocked:
-		return WaitsForAssignee
 	case state == TaskStuck:
 		return WaitsForTakeover
+	case state == TaskInProgress && inReview:
+		return WaitsForReview
+	case state == TaskNew && !assigned:
+		return WaitsForClaim
 	default:
-		return ""
+		return WaitsForAssignee
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TestTaskOptions compares the options of everybody who sees a task, in every state, with what a request gets and with
-// the lists of allowed actions and states.
+// TestTaskOptions compares the options of everyone who can see a task, in every state, with the result of a request and
+// with the lists of allowed actions and states.
 func TestTaskOptions(t *testing.T) {
 	t.Parallel()
 	for _, state := range TaskStates {
@@ -92,7 +92,7 @@ func checkOptions(t *testing.T, who string, facts TaskFacts, caller TaskCaller) 
 	}
 }
 
-// asError keeps a missing refusal from being an error that holds nil.
+// asError keeps a missing refusal from becoming an error that contains nil.
 func asError(refusal *fault.Error) error {
 	if refusal == nil {
 		return nil

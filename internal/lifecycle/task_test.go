@@ -8,8 +8,8 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// steps is the lifecycle written down by hand, one line per step: status, action and target, then who may, where it
-// leads and what it leaves. Whatever is not here is refused. "others" are all who see the task but its assignee.
+// steps is the lifecycle written out by hand, one line per step: status, action and target, then who may, the resulting
+// status and its event. Everything else is refused. "others" are all who can see the task except its assignee.
 var steps = map[string]struct {
 	who    string
 	to     string
@@ -26,6 +26,8 @@ var steps = map[string]struct {
 	"IN_PROGRESS status NEW":   {"assignee", "NEW", "status_changed", false},
 	"IN_PROGRESS escalate":     {"others", "BLOCKED", "escalated", false},
 	"IN_PROGRESS expire":       {"system", "STUCK", "deadline_expired", false},
+	"IN_PROGRESS lapse":        {"system", "STUCK", "lease_expired", false},
+	"BLOCKED lapse":            {"system", "STUCK", "lease_expired", false},
 	"IN_PROGRESS cancel":       {"system", "CANCELLED", "status_changed", false},
 	"BLOCKED status NEW":       {"creator assignee", "NEW", "status_changed", false},
 	"BLOCKED status CANCELLED": {"creator", "CANCELLED", "status_changed", false},
@@ -41,7 +43,7 @@ var steps = map[string]struct {
 	"IN_PROGRESS status CANCELLED": {"creator assignee", "CANCELLED", "status_changed", false},
 	"BLOCKED status IN_PROGRESS":   {"assignee", "IN_PROGRESS", "status_changed", true},
 
-	// What follows leaves the status as it is.
+	// The following leave the status unchanged.
 	"IN_PROGRESS submit":  {"assignee", "IN_PROGRESS", "submitted", false},
 	"IN_PROGRESS approve": {"others", "IN_PROGRESS", "approved", false},
 	"BLOCKED approve":     {"others", "BLOCKED", "approved", false},
@@ -55,13 +57,13 @@ var steps = map[string]struct {
 	"STUCK edit":          {"creator", "STUCK", "edited", false},
 }
 
-// denied is the refusal of a caller who may not do a possible step.
+// denied is the refusal of a caller who may not perform a possible step.
 var denied = map[string]fault.Code{
 	"IN_PROGRESS escalate": "CANNOT_ESCALATE_OWN",
 	"STUCK takeover":       "CANNOT_TAKEOVER",
 }
 
-// Those who ask, by their ids. The creator of a task without another assignee may be its assignee, too.
+// The callers, by their ids. The creator of a task without another assignee may be its assignee, too.
 const creatorID, assigneeID, memberID, outsiderID, adminID = 1, 2, 3, 4, 5
 
 var people = map[string]TaskCaller{
@@ -73,7 +75,7 @@ var people = map[string]TaskCaller{
 	"system":   {System: true},
 }
 
-// question is one combination of everything that an answer may depend on.
+// question is one combination of everything on which an answer may depend.
 type question struct {
 	status    string
 	holder    string // "", "assignee" or "creator"
@@ -83,15 +85,15 @@ type question struct {
 	action    string
 	target    string
 	commented bool
-	named     bool // the current submission; else there is none
+	named     bool // the current submission; otherwise there is none
 	missing   bool // the review
 }
 
-// TestTaskEveryCase asks about 6 states × every action and target × every role × who holds the task × blockers open or
-// done × public or private × with and without a comment × with and without a submission × reviewed or not.
+// TestTaskEveryCase checks 6 states × every action and target × every role × who holds the task × blockers open or done
+// × public or private × with and without a comment × with and without a submission × reviewed or not.
 func TestTaskEveryCase(t *testing.T) {
 	t.Parallel()
-	asks := [][2]string{{"claim", ""}, {"escalate", ""}, {"takeover", ""}, {"expire", ""}, {"cancel", ""}, {"create", ""}, {"submit", ""}, {"approve", ""}, {"reject", ""}, {"edit", ""}}
+	asks := [][2]string{{"claim", ""}, {"escalate", ""}, {"takeover", ""}, {"expire", ""}, {"lapse", ""}, {"cancel", ""}, {"create", ""}, {"submit", ""}, {"approve", ""}, {"reject", ""}, {"edit", ""}}
 	statuses := []string{"NEW", "IN_PROGRESS", "BLOCKED", "STUCK", "DONE", "CANCELLED"}
 	for _, target := range statuses {
 		asks = append(asks, [2]string{"status", target})
@@ -169,7 +171,7 @@ func (q question) check(t *testing.T) (allowed bool) {
 	return true
 }
 
-// expected answers from the lists above, in the order in which refusals come.
+// expected answers from the lists above, in the order of refusals.
 func (q question) expected() (to, event string, held bool, code fault.Code) {
 	sees := q.public && (q.who == "member" || q.who == "creator" || q.who == "assignee") ||
 		q.who == "creator" || q.who == "admin" || q.who == "system" || q.who == q.holder
@@ -252,11 +254,11 @@ func (q question) checkDetails(t *testing.T, refusal *fault.Error) {
 		if fmt.Sprint(refusal.Details["current"]) != q.status || refusal.Details["requested"] != requested || refusal.Details["allowed"] == nil {
 			t.Errorf("%+v: %v", q, refusal.Details)
 		}
-	default: // tells nothing more
+	default: // no further details
 	}
 }
 
-// checkAssignee knows whose the task is after a step that was allowed.
+// checkAssignee knows the assignee after an allowed step.
 func (q question) checkAssignee(t *testing.T, got *int64) {
 	t.Helper()
 	want := people[q.holder].ID
@@ -272,7 +274,7 @@ func (q question) checkAssignee(t *testing.T, got *int64) {
 	}
 }
 
-// TestTaskInvalidTransitionTellsWhatIsAllowed asks for a status that is impossible, without a comment at that.
+// TestTaskInvalidTransitionTellsWhatIsAllowed requests an impossible status, and without a comment.
 func TestTaskInvalidTransitionTellsWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	_, _, err := DecideTask(heldTask(TaskInProgress), TaskAsk{Action: "status", To: TaskStuck, Caller: people["assignee"]})
@@ -281,7 +283,8 @@ func TestTaskInvalidTransitionTellsWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestTaskLostLease refuses who names a lease that is not the current one, whatever is asked; who names none is not held to it.
+// TestTaskLostLease refuses a caller who names a lease other than the current one, for any action; a caller who names
+// none is unaffected.
 func TestTaskLostLease(t *testing.T) {
 	t.Parallel()
 	facts := heldTask(TaskInProgress)
@@ -294,20 +297,20 @@ func TestTaskLostLease(t *testing.T) {
 	}
 }
 
-// heldTask is in the assignee's hands, and public.
+// heldTask is public and held by the assignee.
 func heldTask(state TaskState) TaskFacts {
 	holder := int64(assigneeID)
 	return TaskFacts{State: state, CreatorID: creatorID, AssigneeID: &holder, Public: true}
 }
 
-// underReview is a task in the assignee's hands that needs a review; submission 0: there is nothing to review.
+// underReview is a task held by the assignee that needs a review; submission 0: there is nothing to review.
 func underReview(submission int64) TaskFacts {
 	facts := heldTask(TaskInProgress)
 	facts.ReviewMissing, facts.Submission = true, submission
 	return facts
 }
 
-// TestTaskReviewNamesTheCurrentSubmission refuses the approval of a result that was replaced, and tells the current one.
+// TestTaskReviewNamesTheCurrentSubmission refuses the approval of a replaced result, and names the current one.
 func TestTaskReviewNamesTheCurrentSubmission(t *testing.T) {
 	t.Parallel()
 	ask := TaskAsk{Action: TaskActionApprove, Comment: "good", Caller: people["member"], Submission: 8}
@@ -321,7 +324,7 @@ func TestTaskReviewNamesTheCurrentSubmission(t *testing.T) {
 	}
 }
 
-// TestTaskOffers lists what a caller may do; the comment that each action needs comes with it.
+// TestTaskOffers lists what a caller may do; the comment that an action needs comes with it.
 func TestTaskOffers(t *testing.T) {
 	t.Parallel()
 	free := TaskFacts{State: TaskNew, CreatorID: creatorID, Public: true}
@@ -348,6 +351,33 @@ func TestTaskOffers(t *testing.T) {
 		caller := TaskCaller{ID: c.who, Member: true}
 		if got := fmt.Sprint(c.facts.AllowedActions(caller), c.facts.AllowedTargets(caller)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestVisibleTo has each reason for seeing a task alone, and what comes close to one.
+func TestVisibleTo(t *testing.T) {
+	t.Parallel()
+	holder := int64(2)
+	private := TaskFacts{CreatorID: 1, AssigneeID: &holder}
+	public := private
+	public.Public = true
+	for name, c := range map[string]struct {
+		facts  TaskFacts
+		caller TaskCaller
+		want   bool
+	}{
+		"the system":             {private, TaskCaller{System: true}, true},
+		"an administrator":       {private, TaskCaller{ID: 3, Admin: true}, true},
+		"the creator":            {private, TaskCaller{ID: 1}, true},
+		"the assignee":           {private, TaskCaller{ID: 2}, true},
+		"a member":               {public, TaskCaller{ID: 3, Member: true}, true},
+		"a member, private":      {private, TaskCaller{ID: 3, Member: true}, false},
+		"somebody else, public":  {public, TaskCaller{ID: 3}, false},
+		"somebody else, private": {private, TaskCaller{ID: 3}, false},
+	} {
+		if got := c.facts.VisibleTo(c.caller); got != c.want {
+			t.Errorf("%s: visible %t", name, got)
 		}
 	}
 }

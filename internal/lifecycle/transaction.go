@@ -1,6 +1,14 @@
 package lifecycle
 
-import "stagecoach/internal/fault"
+import (
+	"time"
+
+	"stagecoach/internal/fault"
+)
+
+// TransactionStuckAfter is how long a transaction may be in processing, excluding pauses and holds, before the
+// administrators are alerted.
+const TransactionStuckAfter = 30 * time.Minute
 
 // TransactionState is a state of a transaction.
 type TransactionState string
@@ -13,7 +21,7 @@ const (
 	TransactionFailed     TransactionState = "failed"
 )
 
-// TransactionAction is what can be done to a transaction.
+// TransactionAction is an action on a transaction.
 type TransactionAction string
 
 // The actions of a transaction's table.
@@ -30,17 +38,17 @@ const (
 	TransactionActionWriteOff TransactionAction = "write_off"
 )
 
-// ErrorClass says whether a failed transaction may be tried again.
+// ErrorClass determines whether a failed transaction may be retried.
 type ErrorClass string
 
-// Classes of errors; a transaction that did not fail has none.
+// Error classes; a transaction that has not failed has none.
 const (
 	Retryable    ErrorClass = "retryable"
 	NonRetryable ErrorClass = "non-retryable"
 	UnknownError ErrorClass = "unknown"
 )
 
-// Types of a transaction's events. The first ones are transitions, the others facts on the way.
+// Types of a transaction's events: first the transitions, then other facts.
 const (
 	TransactionDetected = "detected"
 	TransactionLocked   = "locked"
@@ -52,7 +60,7 @@ const (
 	TransactionWriteOff = "written_off"
 	TransactionDust     = "refund_kept" // the amount owed is not worth its gas
 	TransactionStuck    = "stuck"
-	TransactionGivenUp  = "given_up" // the system stops trying: an operator is asked
+	TransactionGivenUp  = "given_up" // the system stops retrying: an operator is notified
 	TransactionSigned   = "payment_signed"
 	TransactionPaid     = "payment_paid"
 	TransactionKept     = "payment_kept"
@@ -63,26 +71,30 @@ const (
 // TransactionOutcomes are the statuses to which a person may resolve a transaction that needs review.
 var TransactionOutcomes = []TransactionState{TransactionProcessed, TransactionFailed, TransactionProcessing}
 
-// Names that operators and other programs use. The updates are the actions retry and resolve.
+// Names used by operators and other programs. The updates are the actions retry and resolve.
 const (
 	TransactionType          = "Transaction"
-	TransactionScope         = "money"   // of tokens that decide about transactions and payments
-	TransactionRetrySignal   = "retry"   // for operators: as the update, without an answer
+	TransactionScope         = "money"   // of tokens that decide transactions and payments
+	TransactionRetrySignal   = "retry"   // for operators: like the update, without an answer
 	TransactionRefreshSignal = "refresh" // from the reconciler: the record may have changed
+	TransactionStageSignal   = "stage"   // from an attempt that will be retried: what it has written
 
 	TonMonitorType = "TonMonitor"
 
-	// PaymentQueue is the task queue in which orders wait for the wallet's turn: a process has one slot.
+	// PaymentQueue is the task queue in which orders wait for the wallet: one slot per process.
 	PaymentQueue = "payments"
 
-	// WalletQueue is the task queue of the activities that follow the wallet and its payments beside the turn.
+	// RefundQueue is the task queue in which refunds wait for the wallet: one slot per process.
+	RefundQueue = "refunds"
+
+	// WalletQueue is the task queue of the activities that follow the wallet and its payments.
 	WalletQueue = "wallet"
 )
 
 // PaymentQueues are served by processes that hold the wallet's key and Fragment's session.
-var PaymentQueues = []string{PaymentQueue, WalletQueue}
+var PaymentQueues = []string{PaymentQueue, RefundQueue, WalletQueue}
 
-// TonMonitorID is the id of the workflow that watches a wallet.
+// TonMonitorID is the id of the workflow that monitors a wallet.
 func TonMonitorID(wallet string) string { return "ton-monitor/" + wallet }
 
 const TonMonitorTitle = "Watches the wallet on the chain"
@@ -91,18 +103,18 @@ const TonMonitorTitle = "Watches the wallet on the chain"
 type TransactionFacts struct {
 	Class       ErrorClass // of the failure
 	NeedsReview bool
-	Signed      bool // a purchase is signed and the chain has not decided
+	Signed      bool // a purchase is signed but not decided by the chain
 	Paid        bool // a purchase was paid
 	Kept        bool // … and its receiver kept the money
-	Owed        bool // money is owed to the sender, and not on its way
+	Owed        bool // money is owed to the sender and not in transit
 	Priced      bool // the price of the Stars is known
-	Planned     bool // the system has planned to try again
-	MayGoOn     bool // the review is about the deposit, or an administrator has asked for it
+	Planned     bool // the system has planned a retry
+	MayGoOn     bool // the review is about the deposit, or was requested by an administrator
 }
 
 type transactionGuard = Guard[TransactionFacts]
 
-// Guards, and an action's from and who, as the table uses them.
+// Guards, and an action's from and who, as used by the table.
 var (
 	nothingSpent = transactionGuard{Name: "no purchase is signed or paid", Code: fault.PaymentUndecided, Holds: func(f TransactionFacts) bool { return !f.Signed && !f.Paid }}
 	purchased    = transactionGuard{Name: "a purchase is signed or paid", Code: fault.InvalidTransition, Holds: func(f TransactionFacts) bool { return f.Signed || f.Paid }}
@@ -129,11 +141,11 @@ const flagOn = "only needs_review is added: the chain contradicts the record, or
 
 const flagOff = "the order has ended already: only needs_review is removed"
 
-// Transaction is the lifecycle of a transaction. Everything that moves one asks this table.
+// Transaction is the lifecycle of a transaction. All transitions follow this table.
 var Transaction = Table[TransactionState, TransactionAction, TransactionFacts]{
 	Entity: "transaction",
 	States: []State[TransactionState]{
-		{State: TransactionPending, Means: "a transfer to the wallet was found; its workflow has not locked it yet", LeftBy: "its workflow"},
+		{State: TransactionPending, Means: "a transfer to the wallet was found; the order waits in the line for the wallet", LeftBy: "its workflow, when an attempt to buy begins"},
 		{State: TransactionProcessing, Means: "the Stars are being bought; with needs_review an operator must decide", LeftBy: "its workflow; an operator when it needs review"},
 		{State: TransactionProcessed, Means: "the Stars are bought: fragment_transaction_hash is our payment", Terminal: true},
 		{State: TransactionFailed, Means: "nothing was bought; the error is recorded", LeftBy: "the system for a time, then an operator, unless the error is non-retryable"},
@@ -148,7 +160,7 @@ var Transaction = Table[TransactionState, TransactionAction, TransactionFacts]{
 		{Action: TransactionActionRetry, From: failed, To: TransactionProcessing, Who: systemOnly, Guards: []transactionGuard{planned, mayPass, nothingSpent}, Event: TransactionRetried, Effect: "attempt + 1, at the time that was planned with the failure; a review ends the plan"},
 		{Action: TransactionActionReview, From: processing, To: TransactionProcessing, Who: systemOnly, Event: TransactionReviewed, Effect: "needs_review: nothing is bought until an operator has resolved it"},
 		{Action: TransactionActionReview, From: processing, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{noReview}, Event: TransactionReviewed, Effect: "the same, as an administrator asks for it: what is signed is still decided by the chain"},
-		{Action: TransactionActionReview, From: pending, To: TransactionPending, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
+		{Action: TransactionActionReview, From: pending, To: TransactionProcessing, Who: Administrators, Guards: []transactionGuard{noReview}, Event: TransactionReviewed, Effect: "the same for an order in the line: attempt = 1"},
 		{Action: TransactionActionReview, From: processed, To: TransactionProcessed, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
 		{Action: TransactionActionReview, From: failed, To: TransactionFailed, Who: systemOnly, Event: TransactionReviewed, Effect: flagOn},
 		{Action: TransactionActionResolve, From: processing, To: TransactionProcessed, Who: Administrators, Guards: []transactionGuard{inReview, decided, paid}, Event: TransactionResolved},

@@ -11,16 +11,17 @@ import (
 
 var TransactionHashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// TransactionInput is the input of an update. Outcome is for resolve only. An operator at the temporal CLI may leave
-// out the actor.
+// TransactionInput is the input of an update. Outcome is for resolve only. An operator using the temporal CLI may omit
+// the actor.
 type TransactionInput struct {
-	Actor   int64            `json:"actor,omitempty"` // a user id
+	Actor   int64            `json:"actor,omitempty"`   // a user id
+	Attempt int              `json:"attempt,omitempty"` // that the actor has seen; 0: the transaction's current one
 	Outcome TransactionState `json:"outcome,omitempty"`
-	Comment string           `json:"-"`                 // kept in the record, under the request's ID: it is not for Temporal
+	Comment string           `json:"-"`                 // stored in the record under the request's ID, not for Temporal
 	Payment string           `json:"payment,omitempty"` // for resolve processed after payment_lost: its hash on the chain
 }
 
-// TransactionUpdates lists the actions that come as updates.
+// TransactionUpdates lists the actions sent as updates.
 var TransactionUpdates = []TransactionAction{
 	TransactionActionRetry, TransactionActionResolve, TransactionActionReview, TransactionActionWriteOff,
 }
@@ -30,6 +31,8 @@ func CheckTransactionInput(action TransactionAction, in TransactionInput) error 
 	switch {
 	case in.Actor < 0:
 		return fault.New(fault.Validation, "actor is the id of a user").WithField("actor")
+	case in.Attempt < 0:
+		return fault.New(fault.Validation, "attempts are counted from 1").WithField("attempt")
 	case action == TransactionActionResolve && !slices.Contains(outcomes, in.Outcome):
 		return fault.New(fault.Validation, "outcome must be one of %v", outcomes).WithField("outcome")
 	case in.Payment != "" && !TransactionHashPattern.MatchString(in.Payment):
@@ -41,13 +44,14 @@ func CheckTransactionInput(action TransactionAction, in TransactionInput) error 
 	}
 }
 
-// TransactionView is the answer of the state query and of the updates.
+// TransactionView is the answer of the state query and the updates.
 type TransactionView struct {
 	StateView
+	Version     int64  `json:"version"` // of the row
 	Attempt     int    `json:"attempt"`
 	Error       string `json:"error,omitempty"`
 	NeedsReview bool   `json:"needs_review,omitempty"`
 }
 
-// TransactionTitle names a transaction's workflow for operators.
+// TransactionTitle is the title of a transaction's workflow for operators.
 func TransactionTitle(hash string) string { return fmt.Sprintf("Transaction %.8s", hash) }

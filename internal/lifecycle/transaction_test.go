@@ -8,17 +8,17 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// transactionAllowed is the lifecycle written down by hand, one line per step: state, action, state that it leads to,
-// then who. Whatever is not here is refused.
+// transactionAllowed is the lifecycle written out by hand, one line per step: state, action, resulting state, then
+// role. Everything else is refused.
 var transactionAllowed = map[string][]Role{
 	" detect pending":               {System},
 	"pending lock processing":       {System},
+	"pending review processing":     {Admin},
 	"processing buy processing":     {System},
 	"failed refund failed":          {System},
 	"processing finish processed":   {System},
 	"processing fail failed":        {System},
 	"processing review processing":  {System, Admin},
-	"pending review pending":        {System},
 	"processed review processed":    {System},
 	"failed review failed":          {System},
 	"failed retry processing":       {Admin, System},
@@ -30,7 +30,7 @@ var transactionAllowed = map[string][]Role{
 	"failed write_off failed":       {Admin},
 }
 
-// TestTransactionEveryCase asks the table about every state × action × target × role × set of facts.
+// TestTransactionEveryCase checks the table for every state × action × target × role × set of facts.
 func TestTransactionEveryCase(t *testing.T) {
 	t.Parallel()
 	states := append([]TransactionState{""}, transactionStates...)

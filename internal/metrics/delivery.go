@@ -11,10 +11,9 @@ type Delivery struct {
 	SpoolUsage      prometheus.Gauge
 }
 
-// Delivery gives the metrics of deliveries.
 func (m *Metrics) Delivery() Delivery {
 	return Delivery{
-		JobsEnqueued:    m.counters("jobs_enqueued_total", "Delivery jobs asked for, by source.", "source"),
+		JobsEnqueued:    m.counters("jobs_enqueued_total", "Requested delivery jobs, by source.", "source"),
 		JobsCompleted:   m.counters("jobs_completed_total", "Delivery jobs that ended, by final state.", "result"),
 		JobAttempts:     m.counters("job_attempts_total", "Tries to deliver, by result: ok or an error code.", "result"),
 		DownloadLatency: m.histogram("download_latency_seconds", "Opening a file at the storage, to its first byte."),

@@ -8,15 +8,14 @@ type Download struct {
 	Ended   *prometheus.CounterVec // by result: the final status
 	Watched prometheus.Gauge
 
-	Poll       prometheus.Histogram     // one poll of qBittorrent with all that follows from it
+	Poll       prometheus.Histogram     // one poll of qBittorrent including its processing
 	PollErrors prometheus.Counter       // polls without an answer
 	Latency    *prometheus.HistogramVec // of qBittorrent, by operation
 }
 
-// Download gives the metrics of downloads.
 func (m *Metrics) Download() Download {
 	return Download{
-		Started:    m.counters("downloads_started_total", "Downloads asked for, by medium.", "media_type"),
+		Started:    m.counters("downloads_started_total", "Requested downloads, by medium.", "media_type"),
 		Ended:      m.counters("downloads_ended_total", "Downloads that ended, by final status.", "result"),
 		Watched:    m.gauge("downloads_watched_current", "Downloads that qBittorrent is polled for."),
 		Poll:       m.histogram("download_poll_seconds", "One poll of qBittorrent, rows and signals included."),

@@ -1,4 +1,4 @@
-// Package metrics holds the program's own Prometheus metrics.
+// Package metrics defines the program's own Prometheus metrics.
 package metrics
 
 import (
@@ -10,19 +10,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics are what the process counts and times. Times are seconds, sizes bytes. Those of a workload stand in its own
-// file, and join the registry when they are first asked for.
+// Metrics are what the process counts and times. Times are seconds, sizes bytes. A workload's metrics are in its own
+// file, and join the registry when first requested.
 type Metrics struct {
 	Registry *prometheus.Registry
 
-	NavigationLatency prometheus.Histogram     // one listing asked for by a person
+	NavigationLatency prometheus.Histogram     // one listing requested by a person
 	YandexLatency     *prometheus.HistogramVec // by operation
 	TelegramLatency   *prometheus.HistogramVec // by method
 
-	EventsLag    prometheus.Gauge // for how long events have been held back
+	EventsLag    prometheus.Gauge // how long events have been held back
 	EventStreams prometheus.Gauge
 
-	RequestsRefused *prometheus.CounterVec // for a limit, by limit
+	SearchAttributesWrong prometheus.Gauge // Temporal's: missing, or of another type
+
+	RequestsRefused *prometheus.CounterVec // because of a limit, by limit
 
 	Findings *prometheus.CounterVec // of the reconciler, by workload and finding
 	Sweeps   *prometheus.CounterVec // of the reconciler, by result: "ok" or "failed"
@@ -36,7 +38,7 @@ var (
 	long = prometheus.ExponentialBuckets(0.01, 3, 12)  // 10 ms … 30 min
 )
 
-// New makes the metrics in a registry of their own, with those of the Go runtime and the process.
+// New makes the metrics in their own registry, with those of the Go runtime and the process.
 func New() *Metrics {
 	m := &Metrics{Registry: prometheus.NewRegistry()}
 	m.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -52,6 +54,10 @@ func New() *Metrics {
 	)
 
 	m.EventStreams = m.gauge("event_streams_current", "Streams of events that are open.")
+
+	m.SearchAttributesWrong = m.gauge(
+		"search_attributes_wrong_current", "Search attributes of Temporal that are missing or have another type.",
+	)
 
 	m.RequestsRefused = m.counters(
 		"requests_refused_total", "Requests over HTTP and to the bot that were refused for a limit, by the limit.", "limit",
@@ -91,7 +97,7 @@ func (m *Metrics) histograms(name, help string, buckets []float64, by string) *p
 	return registered(m, prometheus.NewHistogramVec(opts, []string{by}))
 }
 
-// registered gives the collector that the registry has under the same name, or else this one, which joins it.
+// registered returns the registry's collector with the same name, or else registers this one.
 func registered[C prometheus.Collector](m *Metrics, c C) C {
 	err := m.Registry.Register(c)
 	if before, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
@@ -103,7 +109,9 @@ func registered[C prometheus.Collector](m *Metrics, c C) C {
 	return c
 }
 
-// Handler serves the registry in Prometheus' text format.
-func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})
+// Handler serves the registry, and the caller's own metrics, in Prometheus' text format.
+func (m *Metrics) Handler(own ...prometheus.Collector) http.Handler {
+	callers := prometheus.NewRegistry()
+	callers.MustRegister(own...)
+	return promhttp.HandlerFor(prometheus.Gatherers{m.Registry, callers}, promhttp.HandlerOpts{})
 }

@@ -7,10 +7,9 @@ type Task struct {
 	Created     prometheus.Counter
 	Transitions *prometheus.CounterVec // by action
 	Ended       *prometheus.CounterVec // by state
-	Waiting     prometheus.Gauge       // callers who wait for the next task
+	Waiting     prometheus.Gauge       // callers waiting for the next task
 }
 
-// Task gives the metrics of tasks.
 func (m *Metrics) Task() Task {
 	return Task{
 		Created:     m.counter("tasks_created_total", "Tasks made."),

@@ -11,7 +11,6 @@ type Transaction struct {
 	FragmentLatency  *prometheus.HistogramVec // by method
 }
 
-// Transaction gives the metrics of transactions.
 func (m *Metrics) Transaction() Transaction {
 	return Transaction{
 		Started: m.counter("transactions_started_total", "Orders for Stars that came in."),

@@ -8,7 +8,6 @@ type Webhook struct {
 	Paused *prometheus.CounterVec // by reason
 }
 
-// Webhook gives the metrics of webhooks.
 func (m *Metrics) Webhook() Webhook {
 	return Webhook{
 		Sent:   m.counters("webhook_requests_total", "Requests to webhooks, by result: ok or an error code.", "result"),

@@ -27,15 +27,15 @@ func (n Nano) Add(m Nano) (Nano, error) {
 	return 0, ErrOverflow
 }
 
-// MulDiv returns n × times ÷ by, rounded down, or ErrOverflow. The product in between may be larger than a Nano. None
-// of the three may be negative, and by not zero.
+// MulDiv returns n × times ÷ by, rounded down, or ErrOverflow. The intermediate product may exceed a Nano. None of the
+// three may be negative, nor may by be zero.
 func (n Nano) MulDiv(times, by int64) (Nano, error) {
 	if min(int64(n), times, by) < 0 {
 		return 0, ErrOverflow
 	}
 
 	high, low := bits.Mul64(uint64(n), uint64(times))
-	if high >= uint64(by) { // also when by is zero
+	if high >= uint64(by) { // also if by is zero
 		return 0, ErrOverflow
 	}
 
@@ -46,11 +46,11 @@ func (n Nano) MulDiv(times, by int64) (Nano, error) {
 	return Nano(quotient), nil
 }
 
-// String returns the amount in TON with as many decimals as it needs: "0.4609".
+// String returns the amount in TON with as many decimals as needed: "0.4609".
 func (n Nano) String() string {
 	sign, whole := "", uint64(n)
 	if n < 0 {
-		sign, whole = "-", -whole // also right for the smallest number
+		sign, whole = "-", -whole // also correct for the smallest number
 	}
 	unit := uint64(TON)
 	text := sign + strconv.FormatUint(whole/unit, 10)
@@ -67,11 +67,14 @@ func ParseTON(text string) (Nano, error) {
 	if len(decimals) > 9 || point && decimals == "" {
 		return 0, errNotTON
 	}
-	whole, ok := ungroup(whole)
-	if !ok {
-		return 0, errNotTON
+
+	groups := strings.Split(whole, ",")
+	for i, group := range groups {
+		if group == "" || len(groups) > 1 && (i == 0 && len(group) > 3 || i > 0 && len(group) != 3) {
+			return 0, errNotTON
+		}
 	}
-	return ParseNano(whole + decimals + strings.Repeat("0", 9-len(decimals)))
+	return ParseNano(strings.Join(groups, "") + decimals + strings.Repeat("0", 9-len(decimals)))
 }
 
 // ParseNano reads an integer of nanoTON, digits only.
@@ -87,14 +90,3 @@ var (
 	errNotTON  = errors.New("this is no amount in GRAM")
 	errNotNano = errors.New("this is no amount in nanoTON")
 )
-
-// ungroup removes commas between thousands; false when a comma is at a wrong place.
-func ungroup(text string) (string, bool) {
-	groups := strings.Split(text, ",")
-	for i, group := range groups {
-		if group == "" || len(groups) > 1 && (i == 0 && len(group) > 3 || i > 0 && len(group) != 3) {
-			return "", false
-		}
-	}
-	return strings.Join(groups, ""), true
-}

@@ -1,6 +1,6 @@
-// Package oidc signs people in with a provider of OpenID Connect: by the authorization code flow with PKCE. A call that
-// its caller cancelled returns context.Canceled, every other failure is a *fault.Error whose cause holds no code, no
-// token and no secret.
+// Package oidc signs people in with an OpenID Connect provider, by the authorization code flow with PKCE. A call
+// cancelled by its caller returns context.Canceled, every other failure is a *fault.Error whose cause contains no code,
+// token or secret.
 package oidc
 
 import (
@@ -24,40 +24,41 @@ import (
 	"stagecoach/internal/outbound"
 )
 
-// Telegram is the issuer whose people are users of the bot.
+// Telegram is the issuer whose accounts are users of the bot.
 const Telegram = "https://oauth.telegram.org"
 
-// CallbackPath is where the provider sends browsers back to, on the pages.
+// CallbackPath is the page to which the provider redirects browsers.
 const CallbackPath = "/oidc/callback"
 
 const (
 	connectTime = 3 * time.Second
-	requestTime = 5 * time.Second // of one request with its answer
+	requestTime = 5 * time.Second // for one request including its answer
 	maxAnswer   = 1 << 20
-	discovered  = time.Hour // after which the provider is asked again where its parts are
+	discovered  = time.Hour // after which the provider's endpoints are queried again
 )
 
-// Options say who the provider is, and who we are there.
+// Options identify the provider, and us as its client.
 type Options struct {
 	Issuer, ClientID, ClientSecret string
 	RedirectURL                    string
-	AdminGroup                     string // whose members are administrators; empty: the provider does not decide that
+	AdminGroup                     string // whose members are administrators; empty: not decided by the provider
 }
 
-// Client knows one provider. It is safe for concurrent use.
+// Client talks to one provider. It is safe for concurrent use.
 type Client struct {
 	o        Options
 	http     *http.Client
 	provider outbound.Reading[*provider]
 }
 
-// provider is what the discovery document of the provider leads to.
+// provider is what the provider's discovery document leads to.
 type provider struct {
 	oauth2.Config
 	verifier *upstream.IDTokenVerifier
+	userInfo func(context.Context, oauth2.TokenSource) (*upstream.UserInfo, error) // nil: the provider has no such endpoint
 }
 
-// New makes a client. It asks the provider nothing before somebody signs in.
+// New makes a client. It does not contact the provider before the first sign-in.
 func New(o Options) *Client {
 	return &Client{o: o, http: &http.Client{
 		Transport: bounded{outbound.NewTransport(connectTime)}, Timeout: requestTime, CheckRedirect: outbound.RefuseRedirects,
@@ -76,17 +77,17 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return outbound.Bounded(answer, maxAnswer), nil
 }
 
-// Attempt is one try of a browser to sign in. The browser keeps it, and shows it again when it comes back.
+// Attempt is a browser's attempt to sign in. The browser keeps it, and presents it on its return.
 type Attempt struct {
-	State    string `json:"state"`    // comes back in the address: the answer belongs to this attempt
-	Nonce    string `json:"nonce"`    // comes back in the ID token
+	State    string `json:"state"`    // returned in the address: the answer belongs to this attempt
+	Nonce    string `json:"nonce"`    // returned in the ID token
 	Verifier string `json:"verifier"` // proves to the provider that the code belongs to this attempt
 }
 
-// NewAttempt makes an attempt of secrets that nobody guesses.
+// NewAttempt makes an attempt from unguessable secrets.
 func NewAttempt() Attempt { return Attempt{rand.Text(), rand.Text(), oauth2.GenerateVerifier()} }
 
-// Answers says whether a state that came back is the one of the attempt.
+// Answers reports whether a returned state is the attempt's.
 func (a Attempt) Answers(state string) bool {
 	return a.State != "" && a.Nonce != "" && a.Verifier != "" &&
 		subtle.ConstantTimeCompare([]byte(a.State), []byte(state)) == 1
@@ -95,10 +96,10 @@ func (a Attempt) Answers(state string) bool {
 // Identity is who has signed in.
 type Identity struct {
 	Issuer, Subject string
-	TelegramID      *int64 // at Telegram alone
+	TelegramID      *int64 // at Telegram only
 	Name, Username  string
 	Locale          string
-	Admin           *bool // by the group; nil: the provider does not decide
+	Admin           *bool // by the group; nil: the provider does not decide, or says nothing about groups
 }
 
 // Address is where a browser goes to sign in at the provider. SIGN_IN_PROVIDER_AWAY: the provider does not answer.
@@ -111,7 +112,7 @@ func (c *Client) Address(ctx context.Context, a Attempt) (string, error) {
 }
 
 // Identify exchanges the code with which a browser came back. SIGN_IN_PROVIDER_AWAY: the provider does not answer;
-// SIGN_IN_NOT_VERIFIED: it refuses the code, or what it answers is not right.
+// SIGN_IN_NOT_VERIFIED: it rejects the code, or its answer is invalid.
 func (c *Client) Identify(ctx context.Context, code string, a Attempt) (who Identity, err error) {
 	p, err := c.discover(ctx)
 	if err != nil {
@@ -126,17 +127,53 @@ func (c *Client) Identify(ctx context.Context, code string, a Attempt) (who Iden
 
 	raw, _ := token.Extra("id_token").(string)
 	checked, err := p.verifier.Verify(ctx, raw)
-	if err != nil {
-		return who, verifyFault(ctx, err)
+	switch { // it may have had to fetch the provider's keys
+	case err == nil:
+	case errors.Is(ctx.Err(), context.Canceled):
+		return who, ctx.Err()
+	case strings.Contains(err.Error(), "fetching keys"): // the library has no type for it
+		return who, away(short(err))
+	default:
+		return who, notVerified(short(err).Error())
 	}
 	if subtle.ConstantTimeCompare([]byte(checked.Nonce), []byte(a.Nonce)) != 1 {
 		return who, notVerified("the ID token has another nonce")
 	}
-	return c.identity(checked)
+
+	var said claims
+	if err := checked.Claims(&said); err != nil {
+		return who, notVerified("a claim of the ID token has the wrong type")
+	}
+	if c.o.AdminGroup != "" && missing(said.Groups) && p.userInfo != nil { // Authelia, Okta, Auth0: groups only there
+		if said.Groups, err = userGroups(ctx, p, token, checked.Subject); err != nil {
+			return who, err
+		}
+	}
+	return c.identity(checked, said)
 }
 
-// Known asks the provider whether it knows the client and its secret, with a code that it gave to nobody: it answers that the
-// code is wrong only when the client is right. SIGN_IN_NOT_VERIFIED: it does not know the client; false: it says neither.
+// userGroups queries the provider for the claim groups of the person who signed in.
+func userGroups(ctx context.Context, p *provider, token *oauth2.Token, subject string) (json.RawMessage, error) {
+	info, err := p.userInfo(ctx, oauth2.StaticTokenSource(token))
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, away(errors.New("the userinfo endpoint gives no claims")) // its answer may be about a person
+	case info.Subject != subject: // OpenID Connect Core 1.0, section 5.3.2
+		return nil, notVerified("the userinfo endpoint answers about another person")
+	}
+
+	var said claims
+	if err := info.Claims(&said); err != nil {
+		return nil, notVerified("a claim of the userinfo endpoint has the wrong type")
+	}
+	return said.Groups, nil
+}
+
+// Known asks the provider whether it knows the client and its secret, with a code that it never issued: it answers that
+// the code is wrong only if the client is right. SIGN_IN_NOT_VERIFIED: it does not know the client; false: it says
+// neither.
 func (c *Client) Known(ctx context.Context) (bool, error) {
 	p, err := c.discover(ctx)
 	if err != nil {
@@ -155,25 +192,21 @@ func (c *Client) Known(ctx context.Context) (bool, error) {
 	}
 }
 
-// claims are those of an ID token that are read here.
+// claims are the claims of an ID token used here.
 type claims struct {
 	AuthorizedParty string          `json:"azp"`
 	Name            string          `json:"name"`
 	Username        string          `json:"preferred_username"`
 	Locale          string          `json:"locale"`
-	ID              json.RawMessage `json:"id"`     // read at Telegram alone: others mean something else by it
+	ID              json.RawMessage `json:"id"`     // used at Telegram only: others give it another meaning
 	Groups          json.RawMessage `json:"groups"` // a list; some providers send a single one as a text
 }
 
-// maxSubject is how many bytes a subject has at most, by the specification.
+// maxSubject is the maximum length of a subject in bytes, by the specification.
 const maxSubject = 255
 
-// identity reads who it is from an ID token that was verified.
-func (c *Client) identity(token *upstream.IDToken) (who Identity, err error) {
-	var said claims
-	if err := token.Claims(&said); err != nil {
-		return who, notVerified("a claim of the ID token has the wrong type")
-	}
+// identity reads the identity from a verified ID token and its claims.
+func (c *Client) identity(token *upstream.IDToken, said claims) (who Identity, err error) {
 	if token.Subject == "" || len(token.Subject) > maxSubject {
 		return who, notVerified("the ID token has no subject")
 	}
@@ -195,8 +228,8 @@ func (c *Client) identity(token *upstream.IDToken) (who Identity, err error) {
 	return who, err
 }
 
-// telegramID reads the claim with the id of a Telegram account, a number or a text. The subject is no such id, though it
-// may be a number: Telegram makes another one for each client.
+// telegramID reads the claim with the id of a Telegram account, a number or a text. The subject is no such id, though
+// it may be a number: Telegram issues a different one to each client.
 func telegramID(claim json.RawMessage) (*int64, error) {
 	id, err := strconv.ParseInt(strings.Trim(string(claim), `"`), 10, 64)
 	if err != nil || id <= 0 {
@@ -205,12 +238,16 @@ func telegramID(claim json.RawMessage) (*int64, error) {
 	return &id, nil
 }
 
-// isMember says whether a group is among those of the claim. Without the claim it is not.
+// missing reports whether a token or an answer lacks a claim.
+func missing(claim json.RawMessage) bool { return claim == nil || string(claim) == "null" }
+
+// isMember reports whether the claim contains a group; nil: there is no claim, which says nothing about the person.
 func isMember(claim json.RawMessage, group string) (*bool, error) {
 	var groups []string
 	var one string
 	switch {
-	case claim == nil:
+	case missing(claim):
+		return nil, nil
 	case json.Unmarshal(claim, &one) == nil:
 		groups = []string{one}
 	case json.Unmarshal(claim, &groups) != nil:
@@ -220,7 +257,7 @@ func isMember(claim json.RawMessage, group string) (*bool, error) {
 	return &member, nil
 }
 
-// discover finds the parts of the provider. A failure is remembered for some seconds, so that an outage costs little.
+// discover finds the provider's endpoints. A failure is remembered for some seconds, so that an outage costs little.
 func (c *Client) discover(ctx context.Context) (*provider, error) {
 	p, _, err := c.provider.Get(ctx, discovered, c.ask)
 	if err != nil {
@@ -245,21 +282,26 @@ func (c *Client) ask(ctx context.Context) (*provider, error) {
 		return nil, short(err)
 	}
 
-	// Without a style the library would try both, and a code is good for one request.
+	// Without a style the library would try both, but a code is good for only one request.
 	endpoint := found.Endpoint()
 	endpoint.AuthStyle = oauth2.AuthStyleInHeader
 	if c.o.ClientSecret == "" || more.Auth != nil && !slices.Contains(more.Auth, "client_secret_basic") {
 		endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
 
-	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL, more.Keys} {
+	parts := []string{endpoint.AuthURL, endpoint.TokenURL, more.Keys}
+	var userInfo func(context.Context, oauth2.TokenSource) (*upstream.UserInfo, error)
+	if found.UserInfoEndpoint() != "" {
+		parts, userInfo = append(parts, found.UserInfoEndpoint()), found.UserInfo
+	}
+	for _, address := range parts {
 		if err := c.safe(address); err != nil {
 			return nil, err
 		}
 	}
 
 	scopes := []string{upstream.ScopeOpenID, "profile"}
-	if c.o.AdminGroup != "" && slices.Contains(more.Scopes, "groups") { // some providers refuse a scope that they do not know
+	if c.o.AdminGroup != "" && slices.Contains(more.Scopes, "groups") { // some providers reject an unknown scope
 		scopes = append(scopes, "groups")
 	}
 	return &provider{
@@ -268,11 +310,12 @@ func (c *Client) ask(ctx context.Context) (*provider, error) {
 			Scopes: scopes,
 		},
 		verifier: found.Verifier(&upstream.Config{ClientID: c.o.ClientID}),
+		userInfo: userInfo,
 	}, nil
 }
 
-// safe wants the parts of a provider to be encrypted where its issuer is: the client secret is sent there, and the keys
-// decide who somebody is.
+// safe requires the provider's endpoints to be encrypted if its issuer is: the client secret is sent there, and the
+// keys decide who somebody is.
 func (c *Client) safe(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || strings.HasPrefix(c.o.Issuer, "https:")) {
@@ -308,24 +351,13 @@ var refusals = []string{
 // strangers are the errors for a client that the provider does not know, or that may not do this.
 var strangers = []string{"invalid_client", "unauthorized_client"}
 
-// verifyFault is the failure of a verification, which may have to fetch the provider's keys.
-func verifyFault(ctx context.Context, err error) error {
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return ctx.Err()
-	}
-	if strings.Contains(err.Error(), "fetching keys") { // the library has no type for it
-		return away(short(err))
-	}
-	return notVerified(short(err).Error())
-}
-
 func notVerified(why string) error {
 	return fault.New(fault.SignInNotVerified, "the provider's answer does not prove who you are").WithCause(errors.New(why))
 }
 
 func away(cause error) error {
-	return fault.New(fault.SignInProviderAway, "the provider does not answer as it should").Retry().WithCause(cause)
+	return fault.New(fault.SignInProviderAway, "the answer of the provider is invalid").Retry().WithCause(cause)
 }
 
-// short keeps the beginning of an error: it may repeat an answer.
+// short truncates an error, which may repeat an answer.
 func short(err error) error { return fmt.Errorf("%.200q", err.Error()) }

@@ -9,12 +9,13 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/oidcsim"
 	"stagecoach/dev/sim/simtest"
 	"stagecoach/internal/fault"
 )
 
-// toStandIn sends requests to the stand-in, whatever host they name.
+// toStandIn sends requests to the simulator, whatever host they name.
 type toStandIn struct{ host string }
 
 func (t toStandIn) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -23,8 +24,8 @@ func (t toStandIn) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// signIn signs a person in at the stand-in, which plays the issuer of the options.
-func signIn(t *testing.T, o Options, person oidcsim.Person) (Identity, error) {
+// signIn signs a person in at the simulator, which acts as the options' issuer.
+func signIn(t *testing.T, o Options, person oidcsim.Person, faults ...sim.Fault) (Identity, error) {
 	t.Helper()
 	o.ClientID, o.ClientSecret, o.RedirectURL = "id:of/us", "secret+:%", "https://pages.example/oidc/callback"
 	standIn, err := oidcsim.New(oidcsim.Options{
@@ -32,6 +33,10 @@ func signIn(t *testing.T, o Options, person oidcsim.Person) (Identity, error) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+
+	for _, f := range faults {
+		standIn.AddFault(f)
 	}
 
 	c := New(o)
@@ -59,7 +64,7 @@ func signIn(t *testing.T, o Options, person oidcsim.Person) (Identity, error) {
 	return c.Identify(t.Context(), back.Query().Get("code"), attempt)
 }
 
-// TestAtTelegramTheAccountCounts and not the subject, though it is a number. Elsewhere the claim means nothing.
+// TestAtTelegramTheAccountCounts and not the subject, although it is a number. Elsewhere the claim means nothing.
 func TestAtTelegramTheAccountCounts(t *testing.T) {
 	t.Parallel()
 	who, err := signIn(t, Options{Issuer: Telegram}, oidcsim.Person{Subject: "555", Name: "Ada", TelegramID: 7})
@@ -70,9 +75,43 @@ func TestAtTelegramTheAccountCounts(t *testing.T) {
 		t.Errorf("without the account: %v", err)
 	}
 
-	who, err = signIn(t, Options{Issuer: "https://other.example/", AdminGroup: "admins"}, oidcsim.Person{Subject: "555", TelegramID: 7})
+	who, err = signIn(t, Options{Issuer: "https://other.example/", AdminGroup: "admins"}, oidcsim.Person{Subject: "555", TelegramID: 7, Groups: []string{"readers"}})
 	if err != nil || who.TelegramID != nil || who.Issuer != "https://other.example/" || who.Admin == nil || *who.Admin {
 		t.Errorf("elsewhere: %+v, %v", who, err)
+	}
+}
+
+// TestGroupsAreReadFromUserinfo if the ID token has none. If neither mentions groups, nothing is decided.
+func TestGroupsAreReadFromUserinfo(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	for name, c := range map[string]struct {
+		person oidcsim.Person
+		fault  string // of the userinfo endpoint
+		admin  *bool
+		code   fault.Code
+	}{
+		"in the ID token":     {person: oidcsim.Person{Groups: []string{"admins"}}, admin: &yes},
+		"in userinfo alone":   {person: oidcsim.Person{UserInfoGroups: []string{"a", "admins"}}, admin: &yes},
+		"others in userinfo":  {person: oidcsim.Person{UserInfoGroups: []string{"a"}}, admin: &no},
+		"none in userinfo":    {person: oidcsim.Person{UserInfoGroups: []string{}}, admin: &no},
+		"the ID token counts": {person: oidcsim.Person{Groups: []string{"a"}, UserInfoGroups: []string{"admins"}}, admin: &no},
+		"nowhere":             {},
+		"of another person":   {person: oidcsim.Person{UserInfoGroups: []string{"admins"}}, fault: "wrong_subject", code: fault.SignInNotVerified},
+		"no answer":           {person: oidcsim.Person{UserInfoGroups: []string{"admins"}}, fault: "500", code: fault.SignInProviderAway},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.person.Subject = "ada"
+			var faults []sim.Fault
+			if c.fault != "" {
+				faults = append(faults, sim.Fault{Match: "/userinfo", Kind: c.fault})
+			}
+			who, err := signIn(t, Options{Issuer: "https://other.example", AdminGroup: "admins"}, c.person, faults...)
+			if fault.CodeOf(err) != c.code || (who.Admin == nil) != (c.admin == nil) || c.admin != nil && *who.Admin != *c.admin {
+				t.Errorf("%+v, %v", who, err)
+			}
+		})
 	}
 }
 
@@ -86,13 +125,15 @@ func TestClaims(t *testing.T) {
 		}
 	}
 
-	for claim, want := range map[string]bool{`["a","admins"]`: true, `"admins"`: true, `["Admins"]`: false, `[]`: false, `null`: false, `"a admins"`: false} {
+	for claim, want := range map[string]bool{`["a","admins"]`: true, `"admins"`: true, `["Admins"]`: false, `[]`: false, `"a admins"`: false} {
 		if member, err := isMember(json.RawMessage(claim), "admins"); err != nil || *member != want {
 			t.Errorf("the groups %s: %v", claim, err)
 		}
 	}
-	if member, err := isMember(nil, "admins"); err != nil || *member {
-		t.Errorf("no groups: %v", err)
+	for _, claim := range []json.RawMessage{nil, json.RawMessage(`null`)} {
+		if member, err := isMember(claim, "admins"); err != nil || member != nil {
+			t.Errorf("no groups, %q: %v, %v", claim, member, err)
+		}
 	}
 	for _, claim := range []string{`7`, `{"admins":true}`, `[1]`} {
 		if _, err := isMember(json.RawMessage(claim), "admins"); fault.CodeOf(err) != fault.SignInNotVerified {
@@ -101,7 +142,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestSecretsStayEncrypted refuses parts of a provider that are less safe than its issuer.
+// TestSecretsStayEncrypted rejects a provider's endpoints that are less safe than its issuer.
 func TestSecretsStayEncrypted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -6,10 +6,10 @@ import (
 	"net/http"
 )
 
-// ErrTooLong is the error of an answer that is longer than its limit.
+// ErrTooLong is the error of an answer longer than its limit.
 var ErrTooLong = errors.New("the answer is too long")
 
-// ReadAnswer reads a complete answer of at most limit bytes. A part of a longer answer is freed with the error.
+// ReadAnswer reads a complete answer of at most limit bytes. A longer answer's part is freed with the error.
 func ReadAnswer(answer io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(answer, limit+1))
 	if err != nil {
@@ -21,8 +21,7 @@ func ReadAnswer(answer io.Reader, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Bounded bounds the answers that a library reads by itself: reading more than limit bytes of one fails with
-// ErrTooLong.
+// Bounded bounds an answer that a library reads by itself: reading more than limit bytes fails with ErrTooLong.
 func Bounded(answer *http.Response, limit int64) *http.Response {
 	answer.Body = &boundedBody{ReadCloser: answer.Body, left: limit}
 	return answer
@@ -34,7 +33,7 @@ type boundedBody struct {
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 { // one byte more distinguishes an answer that ends at the limit from a longer one
+	if int64(len(p)) > b.left+1 { // one more byte distinguishes an answer that ends at the limit from a longer one
 		p = p[:b.left+1]
 	}
 	n, err := b.ReadCloser.Read(p)

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Observer measures the requests to an outside system. Each of its functions may be nil.
+// Observer measures the requests to an external system. Each of its functions may be nil.
 type Observer struct {
 	OnLatency func(ctx context.Context, op string, took time.Duration) // how long each request took, by operation
 	OnResult  func(error)                                              // how each call ended, unless its caller left
 }
 
-// Took reports a request that ends now.
+// Took reports a request that is ending now.
 func (o Observer) Took(ctx context.Context, op string, began time.Time) {
 	if o.OnLatency != nil {
 		o.OnLatency(ctx, op, time.Since(began))
@@ -30,7 +30,7 @@ func (o Observer) Ended(ctx context.Context, err error) {
 	}
 }
 
-// NewTransport makes the transport of a client. connect bounds the TCP handshake and again the TLS handshake.
+// NewTransport makes a client's transport. connect bounds the TCP handshake and again the TLS handshake.
 func NewTransport(connect time.Duration) *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -45,19 +45,19 @@ func NewTransport(connect time.Duration) *http.Transport {
 type Client struct {
 	Observer
 	HTTP      *http.Client
-	Timeout   time.Duration // for one request with its answer
+	Timeout   time.Duration // for one request including its answer
 	MaxAnswer int64         // bytes
 }
 
 // Answer is an answer that was read.
 type Answer struct {
-	Status int // 0: there was none
+	Status int // 0: none
 	Header http.Header
 	Body   []byte
 }
 
-// Do makes one request. The error of an answer without its body has the status with it; ErrTooLong says that the body
-// is too long.
+// Do makes one request. If the body of an answer is missing, the error comes with the status; ErrTooLong: the body is
+// too long.
 func (c *Client) Do(ctx context.Context, op string, request *http.Request) (Answer, error) {
 	defer c.Took(ctx, op, time.Now())
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
@@ -73,13 +73,13 @@ func (c *Client) Do(ctx context.Context, op string, request *http.Request) (Answ
 	return Answer{Status: response.StatusCode, Header: response.Header, Body: body}, err
 }
 
-// TimedOut says whether a request failed because its time was over.
+// TimedOut reports whether a request failed because its time was over.
 func TimedOut(err error) bool {
 	timeout, ok := errors.AsType[net.Error](err)
 	return errors.Is(err, context.DeadlineExceeded) || ok && timeout.Timeout()
 }
 
-// WithoutURL flattens an error of net/http to a text without the address of the request.
+// WithoutURL flattens an error of net/http to a text without the request's address.
 func WithoutURL(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
@@ -87,7 +87,7 @@ func WithoutURL(err error) error {
 	return errors.New(err.Error())
 }
 
-// RetryAfter reads that header of an answer in both its forms, seconds and a date; 0 when it is absent or absurd.
+// RetryAfter reads that header in both its forms, seconds and a date; 0 if it is absent or absurd.
 func RetryAfter(header http.Header) time.Duration {
 	value := header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(value, 10, 24); err == nil {

@@ -5,9 +5,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
@@ -28,7 +33,7 @@ import (
 	"stagecoach/internal/yandex"
 )
 
-// oneToken is a store with a token that has to be renewed.
+// oneToken is a store with a token that needs renewal.
 type oneToken struct{ token oauth2.Token }
 
 func (s oneToken) UpdateToken(
@@ -44,7 +49,7 @@ type accessToken string
 
 func (t accessToken) AccessToken(context.Context, string) (string, error) { return string(t), nil }
 
-// calls asks each outside system for something, by each way of reading its answers.
+// calls sends each external system a request, for each way of reading its answers.
 var calls = map[string]func(ctx context.Context, url string) error{
 	"toncenter": func(ctx context.Context, url string) error {
 		_, err := toncenter.New(toncenter.Options{URL: url, APIKey: "planted", RequestsPerSecond: 1e6}).Head(ctx)
@@ -104,8 +109,8 @@ var calls = map[string]func(ctx context.Context, url string) error{
 	},
 }
 
-// TestSecretsFollowNoRedirect answers each client with a redirect that keeps method and body: whoever is named there is
-// asked nothing.
+// TestSecretsFollowNoRedirect answers each client with a redirect that keeps method and body: its target receives no
+// request.
 func TestSecretsFollowNoRedirect(t *testing.T) {
 	t.Parallel()
 
@@ -135,10 +140,54 @@ func TestSecretsFollowNoRedirect(t *testing.T) {
 	}
 }
 
-// TestAnswersAreBounded answers each client with bytes that never end: it stops reading, and fails with a code.
+// proxied is the environment variable that makes TestConfiguredAddressesUseTheProxy only send requests.
+const proxied = "STAGECOACH_TEST_PROXIED"
+
+// TestConfiguredAddressesUseTheProxy from the environment, except for what NO_PROXY names. A program reads the
+// environment once, so another process sends the requests.
+func TestConfiguredAddressesUseTheProxy(t *testing.T) {
+	if os.Getenv(proxied) != "" {
+		for name, ask := range calls {
+			for _, zone := range []string{"far", "near"} {
+				_ = ask(t.Context(), "https://"+hostOf(name)+"."+zone+".invalid")
+			}
+		}
+		return
+	}
+
+	t.Parallel()
+	var mu sync.Mutex
+	asked := map[string]bool{}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[r.Method+" "+r.Host] = true
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	defer proxy.Close()
+
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	child.Env = append(os.Environ(), proxied+"=1", "HTTPS_PROXY="+proxy.URL, "NO_PROXY=.near.invalid")
+	if out, err := child.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	want := map[string]bool{}
+	for name := range calls {
+		want["CONNECT "+hostOf(name)+".far.invalid:443"] = true
+	}
+	if !maps.Equal(asked, want) {
+		t.Errorf("the proxy was asked for %v, want %v", slices.Sorted(maps.Keys(asked)), slices.Sorted(maps.Keys(want)))
+	}
+}
+
+// hostOf turns a call's name into a part of a host name.
+func hostOf(call string) string { return strings.NewReplacer(", ", "-", " ", "-").Replace(call) }
+
+// TestAnswersAreBounded answers each client with endless bytes: it stops reading, and fails with a code.
 func TestAnswersAreBounded(t *testing.T) {
 	t.Parallel()
-	const most = 100 << 20 // bytes that any client may take, with what the system's buffers hold
+	const most = 100 << 20 // bytes that any client may read, including what the system buffers
 
 	type want struct {
 		code  fault.Code
@@ -190,7 +239,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// telegramFault gives the fault behind what telego wraps.
+// telegramFault returns the fault behind what telego wraps.
 func telegramFault(err error) error {
 	if known := fault.As(err); known != nil {
 		return known
@@ -198,7 +247,7 @@ func telegramFault(err error) error {
 	return telegram.Classify(err)
 }
 
-// TestAnAnswerAtTheLimit reads answers that are as long as they may be.
+// TestAnAnswerAtTheLimit reads answers of the maximum length.
 func TestAnAnswerAtTheLimit(t *testing.T) {
 	t.Parallel()
 	for length, want := range map[int]error{0: nil, 9: nil, 10: nil, 11: outbound.ErrTooLong, 1000: outbound.ErrTooLong} {

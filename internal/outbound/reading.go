@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Reading keeps what another system said last, so that a page that many people open asks it once in a while. It is safe
-// for concurrent use. The zero value has asked nothing yet.
+// Reading caches another system's last answer, so that a page opened by many people queries it only once in a while. It
+// is safe for concurrent use. The zero value has made no query yet.
 type Reading[T any] struct {
-	mu    sync.Mutex // held while one caller asks: the others wait for the same answer
+	mu    sync.Mutex // held during a query: other callers wait for the same answer
 	value T
 	err   error
 	at    time.Time
 }
 
 const (
-	askTime   = 5 * time.Second // for one question
-	failedAge = 5 * time.Second // how long a failure is the answer
+	askTime   = 5 * time.Second // for one query
+	failedAge = 5 * time.Second // how long a failure is cached
 )
 
-// Get returns the last answer and its time. It asks when the answer is older than age, and does not stop asking when
+// Get returns the last answer and its time. It queries again if the answer is older than age, and does not abort when
 // its caller leaves.
 func (r *Reading[T]) Get(
 	ctx context.Context, age time.Duration, ask func(context.Context) (T, error),

@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/outbound"
 )
 
-// TestReading asks once for many callers, again when the answer is old, and keeps a failure for a while too.
+// TestReading queries once for many callers, again when the answer is old, and caches a failure for a while too.
 func TestReading(t *testing.T) {
 	t.Parallel()
 	var r outbound.Reading[int64]

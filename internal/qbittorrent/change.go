@@ -20,14 +20,14 @@ type NewTorrent struct {
 	SavePath string // in qBittorrent's file system
 }
 
-// Add adds a torrent to the active category. The error is PROVIDER_REJECTED when qBittorrent has it already, cannot
-// read it, or has not finished its own start: qBittorrent does not report which.
+// Add adds a torrent to the active category. PROVIDER_REJECTED: qBittorrent already has it, cannot read it, or is still
+// starting; it does not report which.
 func (c *Client) Add(ctx context.Context, n NewTorrent) error {
-	// Nothing depends on qBittorrent's own settings: neither the path of the files, nor when the torrent is removed.
+	// Nothing depends on qBittorrent's own settings: neither the files' path, nor when the torrent is removed.
 	options := func() map[string]string {
 		return map[string]string{
 			"category": c.o.ActiveCategory, "tags": n.Tag, "savepath": n.SavePath, "autoTMM": "false", "useDownloadPath": "false",
-			"contentLayout": "Original", "paused": "false", "stopped": "false",
+			"contentLayout": "Original", "paused": "false", "stopped": "false", "stopCondition": "None",
 			"ratioLimit": "-1", "seedingTimeLimit": "-1", "inactiveSeedingTimeLimit": "-1",
 		}
 	}
@@ -46,8 +46,8 @@ func (c *Client) Add(ctx context.Context, n NewTorrent) error {
 	})
 }
 
-// Adopt gives a torrent of ours one more tag, resumes it, and makes it active again. An old torrent may have lost its
-// files without qBittorrent noticing: the files are checked again, and missing parts are downloaded again.
+// Adopt adds a tag to a torrent of ours, resumes it, and makes it active again. An old torrent may have lost its files
+// without qBittorrent noticing: the files are rechecked, and missing parts downloaded again.
 func (c *Client) Adopt(ctx context.Context, t Torrent, tag string) error {
 	if !c.Ours(t) {
 		return foreign()
@@ -59,7 +59,7 @@ func (c *Client) Adopt(ctx context.Context, t Torrent, tag string) error {
 		err = c.Resume(ctx, t)
 	}
 
-	if err == nil && old { // before a watcher sees it, and again when this call is repeated
+	if err == nil && old { // before a watcher sees it, and again if this call is repeated
 		err = c.recheck(ctx, t)
 	}
 
@@ -75,9 +75,9 @@ const (
 	refreshPoll = 200 * time.Millisecond
 )
 
-// recheck makes qBittorrent check a torrent's files again. Until its next refresh qBittorrent shows the old state, so
-// that a watcher could take a torrent without files for complete. recheck therefore returns when another state shows,
-// or after refresh, when the shown state is right.
+// recheck makes qBittorrent recheck a torrent's files. Until its next refresh qBittorrent shows the old state, so that
+// a watcher could consider a torrent without files complete. recheck therefore returns once another state shows, or
+// after refresh, when the shown state is right.
 func (c *Client) recheck(ctx context.Context, t Torrent) error {
 	if err := c.call(ctx, func() error { return c.qbt.RecheckCtx(ctx, []string{t.ID}) }); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (c *Client) Finish(ctx context.Context, torrents []Torrent, medium string) 
 	return c.setCategory(ctx, c.ids(torrents), c.doneCategory(medium))
 }
 
-// setCategory gives torrents a category, and creates it if it is missing.
+// setCategory gives torrents a category, and creates it if missing.
 func (c *Client) setCategory(ctx context.Context, ids []string, category string) error {
 	if len(ids) == 0 {
 		return nil
@@ -168,7 +168,7 @@ func (c *Client) Delete(ctx context.Context, t Torrent, keepFiles bool) error {
 }
 
 // DeleteTags removes tags from torrents of ours. It also removes them from qBittorrent's list of tags, where they would
-// stay for ever, unless a torrent of another owner has them: another installation counts its jobs from 1 as well.
+// stay forever, unless a torrent of another owner has them: another installation also numbers its jobs from 1.
 func (c *Client) DeleteTags(ctx context.Context, tags ...string) error {
 	var unused []string
 	for _, tag := range tags {
@@ -196,7 +196,7 @@ func (c *Client) DeleteTags(ctx context.Context, tags ...string) error {
 	return c.call(ctx, func() error { return c.qbt.DeleteTagsCtx(ctx, unused) })
 }
 
-// ids returns the ids of those torrents that are ours.
+// ids returns the ids of the torrents that are ours.
 func (c *Client) ids(torrents []Torrent) []string {
 	var ids []string
 	for _, t := range torrents {
@@ -207,26 +207,32 @@ func (c *Client) ids(torrents []Torrent) []string {
 	return ids
 }
 
+// Queues reports whether qBittorrent lets only some torrents be active at a time.
+func (c *Client) Queues(ctx context.Context) (bool, error) {
+	preferences, err := ask(ctx, c, c.qbt.GetAppPreferencesCtx)
+	return preferences.QueueingEnabled, err
+}
+
 // Version returns qBittorrent's version, such as "v4.5.2".
 func (c *Client) Version(ctx context.Context) (string, error) {
 	return ask(ctx, c, c.qbt.GetAppVersionCtx)
 }
 
-// DefaultSavePath returns qBittorrent's folder for torrents without a path of their own.
+// DefaultSavePath returns qBittorrent's folder for torrents without their own path.
 func (c *Client) DefaultSavePath(ctx context.Context) (string, error) {
 	path, err := ask(ctx, c, c.qbt.GetDefaultSavePathCtx)
 	return strings.TrimSpace(path), err
 }
 
-// freeSpace stores the last state from qBittorrent, which then sends only what has changed.
+// freeSpace stores qBittorrent's last state, after which it sends only changes.
 type freeSpace struct {
 	mutex sync.Mutex
 	rid   int64
 	bytes int64
 }
 
-// FreeSpace returns how many bytes are free where qBittorrent's default folder is; negative: unknown. The first answer of
-// a session may say 0 before qBittorrent has measured (4.5.2, seen 2026-11-22): such a 0 counts only when it stays.
+// FreeSpace returns how many bytes are free in qBittorrent's default folder; negative: unknown. A session's first
+// answer may be 0 before qBittorrent has measured (4.5.2, seen 2026-11-22): such a 0 counts only if it stays.
 func (c *Client) FreeSpace(ctx context.Context) (int64, error) {
 	c.space.mutex.Lock()
 	defer c.space.mutex.Unlock()
@@ -247,7 +253,7 @@ func (c *Client) FreeSpace(ctx context.Context) (int64, error) {
 	}
 }
 
-// readFreeSpace reads the free space once. first reports that this is the first answer of a session.
+// readFreeSpace reads the free space once. first means that this is a session's first answer.
 func (c *Client) readFreeSpace(ctx context.Context) (first bool, err error) {
 	err = c.call(ctx, func() error {
 		data, raw, err := c.qbt.SyncMainDataCtxWithRaw(ctx, c.space.rid)

@@ -1,8 +1,8 @@
-// Package qbittorrent is a client of qBittorrent that works on the service's own two categories only, active and done.
-// It never retries on its own, because Temporal counts the tries; the one exception is a session that qBittorrent has
-// forgotten, which is renewed once. Its errors hold no link, name or path. A call that its caller cancelled returns
-// context.Canceled, every other failure is a *fault.Error: PROVIDER_UNAVAILABLE, PROVIDER_UNAUTHORIZED (both may be
-// tried again) or PROVIDER_REJECTED.
+// Package qbittorrent is a client of qBittorrent that works only on the service's own two categories, active and done.
+// It never retries on its own, because Temporal counts the attempts; the one exception is a session that qBittorrent
+// has forgotten, which is renewed once. Its errors contain no link, name or path. A call cancelled by its caller
+// returns context.Canceled, every other failure is a *fault.Error: PROVIDER_UNAVAILABLE, PROVIDER_UNAUTHORIZED (both
+// retryable) or PROVIDER_REJECTED.
 package qbittorrent
 
 import (
@@ -18,6 +18,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/outbound"
+	"stagecoach/internal/torrent"
 )
 
 // Options say where qBittorrent is, and which categories are ours.
@@ -26,9 +27,9 @@ type Options struct {
 	Username, Password string        // both empty: qBittorrent accepts this address without them
 	APIKey             string        // instead of them; since version 5.2
 	Timeout            time.Duration // for one request; default 10 s
-	ActiveCategory     string        // of torrents that jobs wait for; required
-	DoneCategory       string        // of those whose jobs are over; required
-	Media              []string      // that completed torrents have categories for: that of the done ones, a hyphen, and the medium
+	ActiveCategory     string        // of torrents awaited by jobs; required
+	DoneCategory       string        // of torrents whose jobs have ended; required
+	Media              []string      // with a category for completed torrents: done category, hyphen, medium
 
 	outbound.Observer // operations are the last part of a request's path: "info", "add", "login" …
 }
@@ -39,16 +40,20 @@ type Client struct {
 	qbt  *qbt.Client
 	wire *wire
 
-	resume sync.Mutex // the library finds out the API's version without one
+	resume sync.Mutex // the library probes the API's version without one
 	space  freeSpace
 }
 
-// New makes a Client; it connects to nothing yet.
+// New makes a Client; it does not connect yet.
 func New(o Options) *Client {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	transport := outbound.NewTransport(o.Timeout)
 	transport.ResponseHeaderTimeout, transport.ReadBufferSize = o.Timeout, 64<<10
-	w := &wire{Observer: o.Observer, next: transport, login: newLogin(), hasKey: o.APIKey != ""}
+	free := make(chan struct{}, 1)
+	free <- struct{}{}
+	w := &wire{
+		Observer: o.Observer, next: transport, login: &login{turn: free, now: time.Now}, hasKey: o.APIKey != "",
+	}
 	client := qbt.NewClient(qbt.Config{
 		Host: o.URL, Username: o.Username, Password: o.Password, APIKey: o.APIKey, RetryAttempts: 1,
 	}).WithHTTPClient(&http.Client{
@@ -65,27 +70,33 @@ type Torrent struct {
 	Tags        []string
 	Category    string
 	State       State
-	Shown       string // the state as qBittorrent names it
+	Shown       string // the state by qBittorrent's name
 	Progress    float64
 	Size        int64
+	Left        int64 // remaining to download
 	Speed       int64
 	ETA         *int64 // seconds; nil: unknown
 	ContentPath string
-	SavePath    string  // where the paths of its files begin
-	Ratio       float64 // of what was shared to what was downloaded
+	SavePath    string  // where its files' paths begin
+	Ratio       float64 // shared to downloaded
 	Seeded      time.Duration
 }
 
-// HasTag says whether the torrent carries a tag.
+// Stopped reports whether an incomplete torrent is stopped: by this service, by a person, or by a rule in qBittorrent.
+func (t Torrent) Stopped() bool {
+	return t.Shown == string(qbt.TorrentStatePausedDl) || t.Shown == string(qbt.TorrentStateStoppedDl)
+}
+
+// HasTag reports whether the torrent has a tag.
 func (t Torrent) HasTag(tag string) bool { return slices.Contains(t.Tags, tag) }
 
-// unknownETA is what qBittorrent says when it does not know.
+// unknownETA is qBittorrent's value for unknown.
 const unknownETA = 8640000
 
 func torrentOf(t qbt.Torrent) Torrent {
 	torrent := Torrent{
 		ID: t.Hash, V1: strings.ToLower(t.InfohashV1), V2: strings.ToLower(t.InfohashV2), Category: t.Category,
-		State: stateOf(t), Shown: string(t.State), Progress: t.Progress, Size: max(t.Size, 0), Speed: max(t.DlSpeed, 0),
+		State: stateOf(t), Shown: string(t.State), Progress: t.Progress, Size: max(t.Size, 0), Left: max(t.AmountLeft, 0), Speed: max(t.DlSpeed, 0),
 		ContentPath: t.ContentPath, SavePath: t.SavePath, Ratio: t.Ratio, Seeded: time.Duration(t.SeedingTime) * time.Second,
 	}
 
@@ -101,7 +112,7 @@ func torrentOf(t qbt.Torrent) Torrent {
 	return torrent
 }
 
-// List returns all torrents of the active category, in one request.
+// List returns all torrents in the active category, in one request.
 func (c *Client) List(ctx context.Context) ([]Torrent, error) {
 	return c.category(ctx, c.o.ActiveCategory)
 }
@@ -126,22 +137,35 @@ func (c *Client) categories() []string {
 
 // File is a file of a torrent.
 type File struct {
-	Path string // from the torrent's save path on, with slashes
+	Path string // relative to the torrent's save path, with slashes
 	Size int64
 }
 
-// Files returns those files of a torrent that are wanted.
+// Files returns a torrent's wanted files. TORRENT_TOO_LARGE: it has more than is allowed in a torrent, or their list
+// exceeds the maximum length of an answer.
 func (c *Client) Files(ctx context.Context, t Torrent) (files []File, err error) {
+	endless := false
 	listed, err := ask(ctx, c, func(ctx context.Context) (*qbt.TorrentFiles, error) {
-		return c.qbt.GetFilesInformationCtx(ctx, t.ID)
+		listed, err := c.qbt.GetFilesInformationCtx(ctx, t.ID)
+		walk(err, func(e error) { endless = endless || e == outbound.ErrTooLong })
+		return listed, err
 	})
-	if err != nil {
+	switch {
+	case endless:
+		return nil, torrent.TooLarge()
+	case err != nil:
 		return nil, err
+	case len(*listed) > torrent.MaxFiles:
+		return nil, torrent.TooLarge()
 	}
 
 	for _, file := range *listed {
+		name := file.Name
+		if windows.MatchString(t.SavePath) {
+			name = strings.ReplaceAll(name, `\`, "/")
+		}
 		if file.Priority > 0 {
-			files = append(files, File{file.Name, file.Size})
+			files = append(files, File{name, file.Size})
 		}
 	}
 	return files, nil
@@ -151,11 +175,11 @@ func (c *Client) category(ctx context.Context, name string) ([]Torrent, error) {
 	return c.torrents(ctx, qbt.TorrentFilterOptions{Category: name}, func(t Torrent) bool { return t.Category == name })
 }
 
-// Tags returns all of qBittorrent's tags, also those without torrents.
+// Tags returns all of qBittorrent's tags, including those without torrents.
 func (c *Client) Tags(ctx context.Context) ([]string, error) { return ask(ctx, c, c.qbt.GetTagsCtx) }
 
-// torrents queries torrents and filters the answer again, because qBittorrent ignores the parts of a filter that its
-// version does not have.
+// torrents queries torrents and filters the answer again, because qBittorrent ignores parts of a filter unknown to its
+// version.
 func (c *Client) torrents(
 	ctx context.Context, filter qbt.TorrentFilterOptions, meant func(Torrent) bool,
 ) (found []Torrent, err error) {
@@ -171,8 +195,8 @@ func (c *Client) torrents(
 	return found, err
 }
 
-// Find finds a job's torrent: among ours by the job's tag, then by infohash (either may be empty) where qBittorrent
-// keeps it under one of them. nil: it is not there.
+// Find finds a job's torrent: among ours by the job's tag, otherwise by infohash (either may be empty) if qBittorrent
+// stores it under one of them. nil: it is not there.
 func (c *Client) Find(ctx context.Context, tag, v1, v2 string) (*Torrent, error) {
 	tagged, err := c.torrents(
 		ctx, qbt.TorrentFilterOptions{Tag: tag}, func(t Torrent) bool { return t.HasTag(tag) && c.Ours(t) },
@@ -183,8 +207,8 @@ func (c *Client) Find(ctx context.Context, tag, v1, v2 string) (*Torrent, error)
 	return c.byID(ctx, v1, v2)
 }
 
-// FindContent finds a torrent with an infohash, under any id: a hybrid torrent that is known by its other hash is found
-// in our categories only. nil: it is not there.
+// FindContent finds a torrent with an infohash, under any id: a hybrid torrent known by its other hash is found in our
+// categories only. nil: it is not there.
 func (c *Client) FindContent(ctx context.Context, v1, v2 string) (*Torrent, error) {
 	found, err := c.byID(ctx, v1, v2)
 	if found != nil || err != nil {
@@ -223,7 +247,7 @@ func (c *Client) byID(ctx context.Context, v1, v2 string) (*Torrent, error) {
 	return first(found), err
 }
 
-// idLength is how much of a SHA-256 qBittorrent takes for an id, in hex digits.
+// idLength is how much of a SHA-256 qBittorrent uses as an id, in hex digits.
 const idLength = 40
 
 func (t Torrent) is(v1, v2 string) bool {
@@ -237,19 +261,18 @@ func first(torrents []Torrent) *Torrent {
 	return &torrents[0]
 }
 
-// Ours says whether a torrent is in one of our categories: other torrents are never changed.
+// Ours reports whether a torrent is in one of our categories: other torrents are never changed.
 func (c *Client) Ours(t Torrent) bool {
 	return slices.Contains(c.categories(), t.Category)
 }
 
-// Active says whether a torrent is in the category of those that jobs wait for.
+// Active reports whether a torrent is in the category of those awaited by jobs.
 func (c *Client) Active(t Torrent) bool { return t.Category == c.o.ActiveCategory }
 
-// Sessions counts the logins of this client. qBittorrent forgets sessions when it is restarted.
+// Sessions counts this client's logins. qBittorrent forgets sessions when it restarts.
 func (c *Client) Sessions() int64 { return c.wire.login.admitted.Load() }
 
-// call makes one request. When the request fails because qBittorrent forgot the session, call repeats it once in a new
-// one.
+// call makes one request. If it fails because qBittorrent forgot the session, call retries it once in a new one.
 func (c *Client) call(ctx context.Context, request func() error) error {
 	sessions, forgotten := c.Sessions(), c.wire.forgotten.Load()
 	err := request()
@@ -272,5 +295,5 @@ func ask[T any](ctx context.Context, c *Client, request func(context.Context) (T
 
 // foreign is the refusal to change a torrent that is not ours.
 func foreign() error {
-	return fault.New(fault.ProviderRejected, "qBittorrent has this torrent already, outside of the service's categories")
+	return fault.New(fault.ProviderRejected, "qBittorrent already has this torrent, outside the service's categories")
 }

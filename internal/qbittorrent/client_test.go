@@ -44,12 +44,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// options are those of a client of a stand-in.
+// options are those of a simulator's client.
 func options(url string) Options {
 	return Options{URL: url, Username: "admin", Password: "adminadmin", ActiveCategory: "active", DoneCategory: "done"}
 }
 
-// standIn serves a stand-in.
+// standIn serves a simulator.
 func standIn(t *testing.T, o torrentsim.QBittorrentOptions) (*torrentsim.QBittorrent, string) {
 	t.Helper()
 	q, err := torrentsim.NewQBittorrent(o)
@@ -61,8 +61,7 @@ func standIn(t *testing.T, o torrentsim.QBittorrentOptions) (*torrentsim.QBittor
 	return q, server.URL
 }
 
-// each runs a test against the stand-in in each version that it plays, and against the real program where it is
-// installed.
+// each runs a test against the simulator in each version that it simulates, and against the real program if installed.
 func each(t *testing.T, test func(t *testing.T, c *Client, seed *torrentsim.WebSeed)) {
 	t.Helper()
 	t.Parallel()
@@ -85,8 +84,7 @@ func each(t *testing.T, test func(t *testing.T, c *Client, seed *torrentsim.WebS
 	})
 }
 
-// realClient gives a client of the real program, with categories of the test's own, and the folder of what is
-// downloaded.
+// realClient returns a client of the real program, with the test's own categories, and the download folder.
 func realClient(t *testing.T) (c *Client, downloads string) {
 	t.Helper()
 	if testing.Short() {
@@ -133,7 +131,7 @@ func wantCode(t *testing.T, err error, code fault.Code, retry bool) {
 	}
 }
 
-// await asks until the torrent is as wanted.
+// await polls until the torrent is as wanted.
 func await(t *testing.T, c *Client, tag, what string, holds func(*Torrent) bool) Torrent {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -155,8 +153,8 @@ func is(state State) func(*Torrent) bool {
 	return func(t *Torrent) bool { return t != nil && t.State == state }
 }
 
-// TestFreeSpaceIsMeasuredFirst lets qBittorrent say 0 at first, as it does before it has measured, and for good, as with a
-// full disk.
+// TestFreeSpaceIsMeasuredFirst makes qBittorrent report 0 at first, as before it has measured, and permanently, as with
+// a full disk.
 func TestFreeSpaceIsMeasuredFirst(t *testing.T) {
 	t.Parallel()
 	q, url := standIn(t, torrentsim.QBittorrentOptions{})
@@ -235,7 +233,7 @@ func TestLife(t *testing.T) {
 		}
 
 		must(t, c.Delete(ctx, *found, false))
-		must(t, c.Delete(ctx, *found, false)) // once more: it is gone, as wanted
+		must(t, c.Delete(ctx, *found, false)) // again: it is gone, as wanted
 		if gone, err := c.FindContent(ctx, content.InfohashV1, content.InfohashV2); err != nil || gone != nil {
 			t.Errorf("%+v, %v", gone, err)
 		}
@@ -244,8 +242,8 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// TestFilesGone adopts a torrent whose files somebody has deleted, of which qBittorrent knows nothing: it does not show
-// the torrent as complete any more once it is adopted.
+// TestFilesGone adopts a torrent whose files someone has deleted without qBittorrent noticing: once adopted it no
+// longer shows as complete.
 func TestFilesGone(t *testing.T) {
 	t.Parallel()
 	adopt := func(t *testing.T, c *Client, done Torrent, lose func()) {
@@ -265,7 +263,7 @@ func TestFilesGone(t *testing.T) {
 		}
 	}
 
-	t.Run("stand-in", func(t *testing.T) {
+	t.Run("simulator", func(t *testing.T) {
 		t.Parallel()
 		q, url := standIn(
 			t, torrentsim.QBittorrentOptions{Refresh: time.Second, Plan: torrentsim.TorrentPlan{Duration: time.Hour}},
@@ -298,7 +296,7 @@ func TestFilesGone(t *testing.T) {
 		must(t, c.Add(t.Context(), NewTorrent{File: content.File, Tag: "job-71", SavePath: base + "/files-gone"}))
 		done := await(t, c, "job-71", "complete", is(Complete))
 
-		seed.SetSpeed(512 << 10) // that it comes anew takes longer than the old state shows
+		seed.SetSpeed(512 << 10) // fetching it again takes longer than the old state shows
 		adopt(t, c, done, func() { must(t, os.Remove(done.ContentPath)) })
 		again := await(t, c, "job-72", "complete again", is(Complete))
 		if file, err := os.Stat(again.ContentPath); err != nil || file.Size() != content.Size {
@@ -372,7 +370,7 @@ func TestMagnet(t *testing.T) {
 	}
 }
 
-// TestOnlyOurs leaves torrents of others alone.
+// TestOnlyOurs leaves others' torrents alone.
 func TestOnlyOurs(t *testing.T) {
 	t.Parallel()
 	q, url := standIn(t, torrentsim.QBittorrentOptions{})
@@ -420,7 +418,48 @@ func TestOnlyOurs(t *testing.T) {
 	}
 }
 
-// TestWrongPassword tries it once, however many ask, and after pauses that keep the address from being banned.
+// TestStopCondition downloads although qBittorrent's own preference stops new torrents.
+func TestStopCondition(t *testing.T) {
+	t.Parallel()
+	seed, err := torrentsim.StartWebSeed("127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { _ = seed.Close() })
+	completes := func(t *testing.T, c *Client, path string) {
+		content := made(t, seed, torrentsim.TorrentV1)
+		must(t, c.Add(t.Context(), NewTorrent{File: content.File, Tag: "job-1", SavePath: path}))
+		await(t, c, "job-1", "complete", func(found *Torrent) bool { return found != nil && found.State == Complete })
+	}
+
+	for _, condition := range []string{"MetadataReceived", "FilesChecked"} {
+		for _, version := range []string{"4.5.2", "5.0.4", "5.2.0"} {
+			t.Run(condition+version, func(t *testing.T) {
+				t.Parallel()
+				_, url := standIn(t, torrentsim.QBittorrentOptions{
+					Version: version, StopsAt: condition, Plan: torrentsim.TorrentPlan{Duration: 50 * time.Millisecond},
+				})
+				completes(t, New(options(url)), "/b")
+			})
+		}
+		t.Run(condition+"real", func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() {
+				t.Skip("runs qBittorrent")
+			}
+			q, err := servers.StartQBittorrent(t.Context(), servers.QBittorrentOptions{Dir: t.TempDir()})
+			if err != nil {
+				t.Skip(err)
+			}
+			t.Cleanup(func() { _ = q.Stop() })
+			o := options(q.URL)
+			o.Username, o.Password = q.Username, q.Password
+			c := New(o)
+			must(t, c.qbt.SetPreferencesCtx(t.Context(), map[string]any{"torrent_stop_condition": condition}))
+			completes(t, c, q.Downloads)
+		})
+	}
+}
+
+// TestWrongPassword tries it once, for any number of callers, and with delays that keep the address from being banned.
 func TestWrongPassword(t *testing.T) {
 	t.Parallel()
 	q, url := standIn(t, torrentsim.QBittorrentOptions{})
@@ -481,7 +520,7 @@ func TestSessionForgotten(t *testing.T) {
 	}
 }
 
-// TestOneSession lets many in at once: one login is enough, also when the session was forgotten.
+// TestOneSession starts many concurrent requests: one login is enough, even after the session was forgotten.
 func TestOneSession(t *testing.T) {
 	many := func(t *testing.T, c *Client, sessions int64) {
 		t.Helper()
@@ -509,7 +548,7 @@ func TestOneSession(t *testing.T) {
 	}
 }
 
-// TestFailures tells failures apart, and tells no secret.
+// TestFailures distinguishes failures, and reveals no secret.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	magnet := "magnet:?xt=urn:btih:" + strings.Repeat("ab", 20) + "&tr=http://tracker.example/secret-key/announce"
@@ -558,6 +597,22 @@ func TestFailures(t *testing.T) {
 		t.Parallel()
 		wantCode(t, add(New(options("http://127.0.0.1:1"))), fault.ProviderUnavailable, true)
 	})
+
+	t.Run("nonsense", func(t *testing.T) { // net/http quotes it
+		t.Parallel()
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			must(t, err)
+			_, _ = conn.Write([]byte("HTTP/1.1 secret-path\r\n\r\n"))
+			_ = conn.Close()
+		}))
+		t.Cleanup(server.Close)
+		err := add(New(options(server.URL)))
+		wantCode(t, err, fault.ProviderUnavailable, true)
+		if cause := fault.As(err).Cause.Error(); strings.Contains(cause, "secret") || !strings.Contains(cause, "malformed") {
+			t.Errorf("the cause is %s", cause)
+		}
+	})
 	t.Run("something else there", func(t *testing.T) {
 		t.Parallel()
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -598,7 +653,7 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// TestStates has the meaning of every state, written down by hand.
+// TestStates has the meaning of every state, written out by hand.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	meanings := map[State]string{

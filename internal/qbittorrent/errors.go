@@ -12,16 +12,16 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// errLoginRefused means that qBittorrent refuses name and password, or has banned this address.
+// errLoginRefused means that qBittorrent rejects the credentials, or has banned this address.
 var errLoginRefused = errors.New("the login is refused; correct the password, then restart this process or wait")
 
-// statusError is an HTTP status that is no success.
+// statusError is an HTTP status other than success.
 type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("HTTP status %d", int(s)) }
 
-// asFault converts a failure into a fault. The cause keeps only the innermost error: those around it hold addresses and
-// links.
+// asFault converts a failure into a fault. The cause keeps only the innermost error: those around it contain addresses,
+// links and paths. net/http quotes a part of a nonsensical answer.
 func asFault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -41,20 +41,21 @@ func asFault(ctx context.Context, err error) error {
 		refusal = refusal || e == errLoginRefused || e == qbt.ErrBadCredentials || e == qbt.ErrIPBanned
 	})
 
-	cause := errors.New(links.ReplaceAllString(inner.Error(), "…"))
+	cause := errors.New(private.ReplaceAllString(inner.Error(), "…"))
 	switch {
 	case refusal, status == http.StatusUnauthorized:
-		return fault.New(fault.ProviderUnauthorized, "qBittorrent does not let the service in").Retry().WithCause(cause)
+		return fault.New(fault.ProviderUnauthorized, "qBittorrent rejected the service's credentials").Retry().WithCause(cause)
 	case status == http.StatusBadRequest, status == http.StatusConflict, status == http.StatusUnsupportedMediaType:
-		return fault.New(fault.ProviderRejected, "qBittorrent refuses the request").WithCause(cause)
+		return fault.New(fault.ProviderRejected, "qBittorrent rejected the request").WithCause(cause)
 	default: // also a 404: another server answers at this address
 		return fault.New(fault.ProviderUnavailable, "qBittorrent cannot be reached").Retry().WithCause(cause)
 	}
 }
 
-var links = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://|magnet:)\S+`)
+// private matches links, and quoted text.
+var private = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://|magnet:)\S+|"(?:[^"\\]|\\.)*"?`)
 
-// walk visits an error and all errors that it wraps, the innermost last. errors.Is misses some that the library wraps.
+// walk visits an error and all errors it wraps, the innermost last. errors.Is misses some that the library wraps.
 func walk(err error, visit func(error)) {
 	if err == nil {
 		return

@@ -11,7 +11,7 @@ const (
 	Active   State = "active"   // it is being downloaded
 	Complete State = "complete" // all files are in place
 	Checking State = "checking" // its files are being checked
-	Broken   State = "broken"   // an error; a resume may help
+	Broken   State = "broken"   // an error; resuming may help
 	Lost     State = "lost"     // its files are gone
 	Unknown  State = "unknown"  // a state of no version known here
 )

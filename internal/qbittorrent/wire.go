@@ -19,7 +19,7 @@ type wire struct {
 	next      http.RoundTripper
 	login     *login
 	hasKey    bool         // requests have an API key, and there are no sessions
-	forgotten atomic.Int64 // answers that showed that the session was
+	forgotten atomic.Int64 // answers that showed that the session was forgotten
 }
 
 // RoundTrip implements http.RoundTripper. Every refusal is an error with its status, because the library loses some of
@@ -42,7 +42,14 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 
 	response = outbound.Bounded(response, maxAnswer)
 	if strings.HasSuffix(r.URL.Path, "/torrents/add") && response.StatusCode == http.StatusOK {
-		return addAnswer(response)
+		text, err := readShort(response)
+		if err == nil && strings.TrimSpace(text) == refused { // by a version before 5.2
+			err = statusError(http.StatusConflict)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return response, nil
 	}
 	if response.StatusCode == http.StatusForbidden {
 		w.forgotten.Add(1)
@@ -51,20 +58,8 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 
 	if response.StatusCode >= 400 {
-		_ = response.Body.Close() // the status says all
+		_ = response.Body.Close() // the status is sufficient
 		return nil, statusError(response.StatusCode)
-	}
-	return response, nil
-}
-
-// addAnswer finds the refusal that versions before 5.2 put into the body of a success.
-func addAnswer(response *http.Response) (*http.Response, error) {
-	text, err := readShort(response)
-	if err != nil {
-		return nil, err
-	}
-	if strings.TrimSpace(text) == refused {
-		return nil, statusError(http.StatusConflict)
 	}
 	return response, nil
 }
@@ -77,31 +72,25 @@ const (
 	maxAnswer   = 64 << 20 // bytes of any answer; a list of 10,000 torrents takes 13 MB
 )
 
-// readShort reads a small body and leaves it to be read again.
+// readShort reads a small body and leaves it readable again.
 func readShort(response *http.Response) (string, error) {
 	text, err := outbound.ReadAnswer(response.Body, shortAnswer)
-	_ = response.Body.Close() // all that matters is read
+	_ = response.Body.Close() // everything that matters has been read
 	response.Body = io.NopCloser(bytes.NewReader(text))
 	return string(text), err
 }
 
 // login lets one caller at a time log in, and shares its session with the others, because each new session counts as a
-// restart of qBittorrent. The pauses after refusals grow, because qBittorrent bans an address after five.
+// restart of qBittorrent. The delays after refusals grow, because qBittorrent bans an address after five.
 type login struct {
 	turn     chan struct{} // one token
 	admitted atomic.Int64
-	session  atomic.Pointer[http.Response] // the answer that began the one that lasts; its body is read
+	session  atomic.Pointer[http.Response] // the answer that began the current one; its body has been read
 	now      func() time.Time
 
 	mu       sync.Mutex
 	refusals int
-	closed   time.Time // no login before
-}
-
-func newLogin() *login {
-	l := &login{turn: make(chan struct{}, 1), now: time.Now}
-	l.turn <- struct{}{}
-	return l
+	closed   time.Time // no login before this
 }
 
 // loginPauses follow the first refusal, the second, and all others. The fifth attempt comes after two days.
@@ -148,7 +137,7 @@ func (l *login) try(r *http.Request, next http.RoundTripper) (*http.Response, er
 	return response, nil
 }
 
-// withKey sends a request that carries an API key. There is no session; a refused key is followed by the same pauses.
+// withKey sends a request with an API key. There is no session; the same delays follow a rejected key.
 func (l *login) withKey(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if l.isClosed() {
 		return nil, errLoginRefused
@@ -159,7 +148,7 @@ func (l *login) withKey(r *http.Request, next http.RoundTripper) (*http.Response
 	case err != nil:
 		return nil, err
 	case response.StatusCode == http.StatusForbidden, response.StatusCode == http.StatusUnauthorized:
-		_ = response.Body.Close() // the status says all
+		_ = response.Body.Close() // the status is sufficient
 		l.refuse()
 		return nil, errLoginRefused
 	}
@@ -174,7 +163,7 @@ func (l *login) isClosed() bool {
 	return l.now().Before(l.closed)
 }
 
-// refuse begins the pause after a refusal. Refusals of concurrent requests count once.
+// refuse begins the delay after a refusal. Refusals of concurrent requests count once.
 func (l *login) refuse() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

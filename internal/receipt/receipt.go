@@ -1,4 +1,4 @@
-// Package receipt says what has become of a transfer, as its payer may see it: what has happened, and what is still to
+// Package receipt shows what has become of a transfer, as its payer may see it: what has happened, and what is still to
 // come. It does no I/O.
 package receipt
 
@@ -12,24 +12,24 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// State is what has become of a transfer, as its payer sees it.
+// State is what has become of a transfer, from its payer's view.
 type State string
 
 // The states of a receipt.
 const (
-	Received  State = "received" // the Stars are priced, and the payment waits for its turn
+	Received  State = "received" // the order waits for the wallet, or is being priced
 	Paying    State = "paying"   // our payment is signed
 	Paid      State = "paid"     // it is on the chain; Fragment sends the Stars
 	Bought    State = "bought"
-	Retrying  State = "retrying" // it did not work, and the system tries again
-	Waiting   State = "waiting"  // it did not work, and an administrator decides
-	Review    State = "review"   // an administrator looks into what happened
+	Retrying  State = "retrying" // it failed, and the system retries
+	Waiting   State = "waiting"  // it failed, and an administrator decides
+	Review    State = "review"   // an administrator is investigating
 	Refunding State = "refunding"
 	Refunded  State = "refunded"
-	Failed    State = "failed" // nothing was bought, and it is not tried again
+	Failed    State = "failed" // nothing was bought, and it is not retried
 )
 
-// Final reports whether nothing follows any more.
+// Final reports whether nothing further follows.
 func (s State) Final() bool {
 	return s == Bought || s == Refunded || s == Failed
 }
@@ -44,42 +44,54 @@ const (
 	StepBought   = "bought"
 	StepReview   = "review"
 	StepFailed   = "failed"
-	StepRefund   = "refund" // is signed
+	StepRefund   = "refund" // it is signed
 	StepRefunded = "refunded"
 )
 
-// Step is one step on the way of a purchase.
+// Step is one step of a purchase.
 type Step struct {
 	Name string
-	At   *time.Time // nil: it is still to come, or was before times were kept
+	At   *time.Time // nil: it is still to come, or predates recorded times
 	Done bool
-	Hash string // on the chain; of what is signed only: of the message; empty: none
+	Hash string // on the chain; for a payment that is only signed, the message's; empty: none
 }
 
 // Receipt is a transaction as its payer may see it.
 type Receipt struct {
-	transaction.Receipted
+	transaction.Transaction
 	State State
-	// Reason is the message of the failure when it is about the transfer or its receiver. Others are internal.
+	// Reason is the failure's message if it concerns the transfer or its receiver. Others are internal.
 	Reason string
 	Steps  []Step // nil in lists
 }
 
 // Of returns the receipt of a transaction, without steps.
-func Of(t transaction.Receipted) Receipt {
-	receipt := Receipt{Receipted: t, State: stateOf(t)}
+func Of(t transaction.Transaction) Receipt {
+	receipt := Receipt{Transaction: t, State: stateOf(t)}
 	if failure := stars.Named(t.ErrorMessage); failure.AboutOrder() {
 		receipt.Reason = failure.Message
 	}
 	return receipt
 }
 
-func stateOf(t transaction.Receipted) State {
+// Public returns what people other than the receiver of the Stars may see: that the transfer has arrived, and in the
+// end its outcome and why. The key opens the receipt for good, and internal progress is for the receiver.
+func (r Receipt) Public() Receipt {
+	r.ReceiptKey, r.QuoteNano, r.Steps = "", 0, nil
+	switch r.State {
+	case Bought, Refunding, Refunded, Failed:
+	case Received, Paying, Paid, Retrying, Waiting, Review:
+		r.State, r.Reason = Received, ""
+	}
+	return r
+}
+
+func stateOf(t transaction.Transaction) State {
 	if t.NeedsReview {
 		return Review
 	}
 
-	switch t.Transaction.State {
+	switch t.State {
 	case lifecycle.TransactionProcessed:
 		return Bought
 	case lifecycle.TransactionFailed:
@@ -94,19 +106,19 @@ func stateOf(t transaction.Receipted) State {
 		return Paying
 	case t.Purchase.State == transaction.PaymentPaid:
 		return Paid
-	default: // of an earlier try
+	default: // of an earlier attempt
 		return Received
 	}
 }
 
-// failedState says what follows a failure.
-func failedState(t transaction.Receipted) State {
+// failedState is what follows a failure.
+func failedState(t transaction.Transaction) State {
 	switch {
 	case t.Refund != nil && t.Refund.State == transaction.PaymentPaid:
 		return Refunded
 	case t.RefundDueNano > 0, t.Refund != nil && t.Refund.State == transaction.PaymentSigned:
 		return Refunding
-	case t.NextRetry() != nil:
+	case t.RetryAt != nil:
 		return Retrying
 	case t.ErrorClass == lifecycle.NonRetryable:
 		return Failed
@@ -115,7 +127,7 @@ func failedState(t transaction.Receipted) State {
 	}
 }
 
-// ahead are the steps on the way of a receipt in a state; those that are done already are left out.
+// ahead are the steps to come for a receipt in a state; completed ones are left out.
 var ahead = map[State][]string{
 	Received:  {StepPrice, StepSigned, StepChain, StepBought},
 	Paying:    {StepPrice, StepSigned, StepChain, StepBought},
@@ -123,8 +135,8 @@ var ahead = map[State][]string{
 	Refunding: {StepRefund, StepRefunded},
 }
 
-// WithSteps returns the receipt with its steps: what has happened, by the transaction's events and payments from the
-// first to the last, and then what is still to come.
+// WithSteps returns the receipt with its steps: what has happened, by the transaction's events and payments in order,
+// and then what is still to come.
 func (r Receipt) WithSteps(events []core.StreamedEvent, payments []transaction.Payment) Receipt {
 	r.Steps = nil
 	r.happened(events, payments)
@@ -136,7 +148,7 @@ func (r Receipt) WithSteps(events []core.StreamedEvent, payments []transaction.P
 	return r
 }
 
-// happened adds the steps that are done.
+// happened adds the completed steps.
 func (r *Receipt) happened(events []core.StreamedEvent, payments []transaction.Payment) {
 	r.done(StepDeposit, &r.CreatedAt, r.Hash)
 	if r.QuoteNano > 0 {
@@ -145,7 +157,7 @@ func (r *Receipt) happened(events []core.StreamedEvent, payments []transaction.P
 
 	if p := lastPayment(payments, transaction.Purchase); p != nil {
 		switch bounced := p.State == transaction.PaymentBounced; {
-		case bounced && r.Transaction.State == lifecycle.TransactionProcessing: // it was of an earlier try
+		case bounced && r.Transaction.State == lifecycle.TransactionProcessing: // it belonged to an earlier attempt
 		case bounced:
 			r.paid(*p, StepSigned, StepChain)
 			r.done(StepReturned, lastEvent(events, lifecycle.TransactionBounced, ""), "")
@@ -167,12 +179,12 @@ func (r *Receipt) happened(events []core.StreamedEvent, payments []transaction.P
 	}
 }
 
-// done adds a step that has happened.
+// done adds a completed step.
 func (r *Receipt) done(name string, at *time.Time, hash string) {
 	r.Steps = append(r.Steps, Step{Name: name, Done: true, At: at, Hash: hash})
 }
 
-// paid adds the steps of a payment: it is signed, and then on the chain.
+// paid adds the steps of a payment: signed, and then on the chain.
 func (r *Receipt) paid(p transaction.Payment, signed, onChain string) {
 	r.done(signed, &p.CreatedAt, p.HashNorm)
 	if p.ChainHash != "" {
@@ -180,7 +192,7 @@ func (r *Receipt) paid(p transaction.Payment, signed, onChain string) {
 	}
 }
 
-// lastPayment returns the last payment of a kind that may have moved money; nil: there is none.
+// lastPayment returns the last payment of a kind that may have moved money; nil: none.
 func lastPayment(payments []transaction.Payment, kind transaction.PaymentKind) *transaction.Payment {
 	for _, p := range slices.Backward(payments) {
 		if p.Kind == kind && p.State != transaction.PaymentDead {
@@ -190,7 +202,7 @@ func lastPayment(payments []transaction.Payment, kind transaction.PaymentKind) *
 	return nil
 }
 
-// lastEvent returns the time of the last event of a type, or of the last change to a state; nil: there is none.
+// lastEvent returns the time of the last event of a type, or of the last change to a state; nil: none.
 func lastEvent(events []core.StreamedEvent, kind string, to lifecycle.TransactionState) *time.Time {
 	for _, e := range slices.Backward(events) {
 		if e.Type == kind || to != "" && e.To == string(to) && e.From != e.To {

@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestReceipts looks at transactions in each state, and at what happens on the way.
+// TestReceipts checks transactions in each state, and each step.
 func TestReceipts(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -53,7 +53,7 @@ func TestReceipts(t *testing.T) {
 		"after a bounce":    {with(processing, func(t *transaction.Transaction) { t.Purchase = purchase(bounced) }), "", []transaction.Payment{pay(buys, bounced)}, receipt.Received, "deposit price signed? chain? bought?"},
 		"bounced":           {with(failed, func(t *transaction.Transaction) { t.Purchase, t.RefundDueNano = purchase(bounced), 1 }), "", []transaction.Payment{pay(buys, bounced)}, receipt.Refunding, "deposit price signed chain returned failed refund? refunded?"},
 		"failed":            {failed, "", nil, receipt.Failed, "deposit price failed"},
-		"retried":           {with(failed, func(t *transaction.Transaction) { t.ErrorClass, t.RetryOf, t.RetryAt = lifecycle.Retryable, 1, &soon }), "", nil, receipt.Retrying, "deposit price failed"},
+		"retried":           {with(failed, func(t *transaction.Transaction) { t.ErrorClass, t.RetryAt = lifecycle.Retryable, &soon }), "", nil, receipt.Retrying, "deposit price failed"},
 		"waiting":           {with(failed, func(t *transaction.Transaction) { t.ErrorClass = lifecycle.UnknownError }), "", nil, receipt.Waiting, "deposit price failed"},
 		"owed":              {with(failed, func(t *transaction.Transaction) { t.RefundDueNano = 1 }), "", nil, receipt.Refunding, "deposit price failed refund? refunded?"},
 		"refund signed":     {failed, signed, []transaction.Payment{pay(refunds, signed)}, receipt.Refunding, "deposit price failed refund refunded?"},
@@ -63,7 +63,7 @@ func TestReceipts(t *testing.T) {
 		"bought":            {with(processing, func(t *transaction.Transaction) { t.State = lifecycle.TransactionProcessed }), "", []transaction.Payment{pay(buys, paid)}, receipt.Bought, "deposit price signed chain bought"},
 		"bought, then back": {with(processing, func(t *transaction.Transaction) { t.State, t.NeedsReview = lifecycle.TransactionProcessed, true }), "", []transaction.Payment{pay(buys, bounced)}, receipt.Review, "deposit price signed chain returned review"},
 	} {
-		row := transaction.Receipted{Transaction: c.t}
+		row := c.t
 		if c.refund != "" {
 			row.Refund = &transaction.PaymentRef{State: c.refund}
 		}
@@ -90,7 +90,7 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// TestReasons gives to a payer what is about the transfer, and nothing internal.
+// TestReasons shows the payer what concerns the transfer, and nothing internal.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{
@@ -98,7 +98,7 @@ func TestReasons(t *testing.T) {
 		"Fragment API error: the account cannot be gifted Stars at this moment": "Fragment API error: the account cannot be gifted Stars at this moment",
 		"Authorization failed: Session expired":                                 "", "terminated_by_operator": "", "secret": "",
 	} {
-		row := transaction.Receipted{Transaction: transaction.Transaction{State: lifecycle.TransactionFailed, ErrorMessage: message}}
+		row := transaction.Transaction{State: lifecycle.TransactionFailed, ErrorMessage: message}
 		if got := receipt.Of(row).Reason; got != want {
 			t.Errorf("%q is given as %q", message, got)
 		}

@@ -1,5 +1,5 @@
-// Package service is what the API, the bot, the operations and the activities ask of each workload: create, find, act,
-// and start its workflow. It decides by the tables of internal/lifecycle and knows workflows by their names alone.
+// Package service offers the API, the bot, the operations and the activities what each workload can do: create, find,
+// act, and start its workflow. It decides by the tables of internal/lifecycle and knows workflows only by name.
 package service
 
 import (
@@ -18,20 +18,28 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// rolesOf returns the roles that a user has towards what belongs to owner.
-func rolesOf(user account.User, owner int64) []lifecycle.Role {
-	var roles []lifecycle.Role
-	if user.ID == owner {
+// RolesOf returns a user's roles towards something that owner owns.
+func RolesOf(user account.User, owner int64) []lifecycle.Role {
+	return RolesOfActor(user.ID, user.IsAdmin(), owner)
+}
+
+// RolesOfActor is RolesOf for the sender of an update; 0: an operator or the system.
+func RolesOfActor(actor int64, admin bool, owner int64) (roles []lifecycle.Role) {
+	if actor == 0 {
+		return []lifecycle.Role{lifecycle.System}
+	}
+	if actor == owner {
 		roles = append(roles, lifecycle.Owner)
 	}
-	if user.IsAdmin() {
+	if admin {
 		roles = append(roles, lifecycle.Admin)
 	}
 	return roles
 }
 
-// start starts a row's workflow. The options decide whether a workflow that was started before is refused; refused reports that.
-func start(
+// Start starts a row's workflow. The options decide whether an already started workflow is refused; refused reports
+// that.
+func Start(
 	ctx context.Context, c client.Client, o client.StartWorkflowOptions, workflow string, args ...any,
 ) (refused bool, err error) {
 	o.TaskQueue = lifecycle.MainQueue
@@ -42,34 +50,43 @@ func start(
 	return refused, nil
 }
 
-// pollUntil calls check with growing pauses until check is done or fails, patience is over, or ctx ends.
-func pollUntil(ctx context.Context, patience time.Duration, check func() (done bool, err error)) error {
-	deadline := time.Now().Add(patience)
-	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
-		done, err := check()
-		if done || err != nil || time.Now().After(deadline) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pause):
-		}
+// AskAgain bounds one attempt to reach a workflow; the next attempt asks for the outcome of the same update.
+const AskAgain = 10 * time.Second
+
+// acceptTime is how long a workflow may take to accept an update. Without a worker none is accepted.
+const acceptTime = 4 * time.Second
+
+// Update sends an update to the running workflow and returns its answer. late: it was accepted but takes longer than
+// patience.
+func Update[Answer any](
+	ctx context.Context, c client.Client, patience time.Duration, o client.UpdateWorkflowOptions,
+) (answer Answer, late bool, err error) {
+	accepting, cancel := context.WithTimeout(ctx, acceptTime)
+	defer cancel()
+	o.WaitForStage = client.WorkflowUpdateStageAccepted
+	handle, err := c.UpdateWorkflow(accepting, o)
+	if err != nil {
+		return answer, false, err
 	}
+
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = handle.Get(waiting, &answer)
+	return answer, err != nil && waiting.Err() != nil, err
 }
 
-// keptAnswer is an answer as the record keeps it: the outcome of the request, or why it was refused.
+// keptAnswer is a stored answer: the request's outcome, or the reason for its refusal.
 type keptAnswer[E any] interface {
 	Outcome() (E, error)
 }
 
-// once executes a request at most once: the record keeps the first answer under the key that the user has given, for 24
-// hours, in the database transaction that does what is asked. A request without a key is never a repetition. decide may
-// say that the record has kept what it returns; it need not know.
+// Once executes a request at most once: the database transaction that does the work also stores the first answer under
+// the caller's key, for 24 hours. A request without a key is never a repetition. decide may report that the record has
+// stored the answer, but need not know.
 //
-// Temporal, too, joins updates of one id within a run: a request that is repeated while the first one is in flight waits
+// Temporal also joins updates with the same id within a run: a request repeated while the first one is in flight waits
 // for it.
-func once[E any, A keptAnswer[E]](
+func Once[E any, A keptAnswer[E]](
 	ctx context.Context, s *store.Store, r core.Request, answerOf func(*E, *fault.Error) A, lasts func(*fault.Error) bool,
 	decide func(id string) (made E, kept bool, err error),
 ) (entity E, err error) {
@@ -80,11 +97,11 @@ func once[E any, A keptAnswer[E]](
 		return answer.Outcome()
 	}
 
-	return settle(ctx, s, r, answerOf, lasts, decide)
+	return Settle(ctx, s, r, answerOf, lasts, decide)
 }
 
-// settle is once for a request that was not answered when the record was asked.
-func settle[E any, A keptAnswer[E]](
+// Settle is Once for a request that had no answer when the record was checked.
+func Settle[E any, A keptAnswer[E]](
 	ctx context.Context, s *store.Store, r core.Request, answerOf func(*E, *fault.Error) A, lasts func(*fault.Error) bool,
 	decide func(id string) (made E, kept bool, err error),
 ) (entity E, err error) {
@@ -93,7 +110,7 @@ func settle[E any, A keptAnswer[E]](
 	switch refusal := fault.As(err); {
 	case kept:
 		return made, nil
-	case err == nil: // perhaps it is kept already
+	case err == nil: // possibly stored already
 		answer = answerOf(&made, nil)
 	case refusal != nil && lasts(refusal):
 		answer = answerOf(nil, refusal.WithCause(nil))
@@ -105,22 +122,4 @@ func settle[E any, A keptAnswer[E]](
 		return entity, err
 	}
 	return answer.Outcome()
-}
-
-// Trial says what a request would do, by the record and the table of rules alone. A request that comes later may find
-// another record, and what the record does not know may refuse it.
-type Trial struct {
-	To             string // the state that it would lead to
-	ChangesNothing bool
-	Version        int64 // the number of the newest event of what was seen; 0: it does not exist yet
-	Refusal        *fault.Error
-}
-
-// trialOf returns what a table has decided about a row.
-func trialOf[S ~string](to S, version int64, err error) (Trial, error) {
-	refusal := fault.As(err)
-	if err != nil && refusal == nil {
-		return Trial{}, err
-	}
-	return Trial{To: string(to), Version: version, Refusal: refusal}, nil
 }

@@ -1,7 +1,7 @@
-// Package shelf reads the library folder: the files of books, as a source of deliveries beside Yandex Disk.
+// Package shelf reads the library folder: the books' files, as a source of deliveries beside Yandex Disk.
 //
-// A path in the record that begins with Prefix is a file of the library; its rest is relative to the folder, with
-// slashes. Nothing outside the folder can be reached, by symbolic links neither.
+// A recorded path that begins with Prefix is a library file; the rest is relative to the folder, with slashes. Nothing
+// outside the folder can be reached, not even through symlinks.
 package shelf
 
 import (
@@ -21,28 +21,28 @@ import (
 	"stagecoach/internal/yandex"
 )
 
-// Prefix begins the path of a file of the library.
+// Prefix begins a library file's path.
 const Prefix = "library:/"
 
 // Folder is the library folder.
 type Folder struct {
-	Dir string // empty: there is none
+	Dir string // empty: none
 }
 
-// File is an open file of the library.
+// File is an open library file.
 type File struct {
 	*os.File
 	Info fs.FileInfo
 }
 
-// Version names the content of a file: another size or time of change is another version.
+// Version identifies a file's content: another size or modification time is another version.
 func Version(name string, info fs.FileInfo) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s%s\x00%d\x00%d", Prefix, name, info.Size(), info.ModTime().UnixNano()))
 	return hex.EncodeToString(sum[:])
 }
 
 // Open opens a file by its path relative to the folder. FILE_NOT_FOUND: there is no such file. STORAGE_UNAVAILABLE: the
-// folder, or the file, cannot be read now.
+// folder, or the file, is currently unreadable.
 func (f Folder) Open(name string) (*File, error) {
 	if f.Dir == "" || !fs.ValidPath(name) {
 		return nil, noFile
@@ -50,14 +50,19 @@ func (f Folder) Open(name string) (*File, error) {
 
 	root, err := os.OpenRoot(f.Dir) // anew each time: the folder may be mounted later, or again
 	if err != nil {
-		return nil, notNow(err)
+		return nil, unavailable.WithCause(err)
 	}
 	defer root.Close()
 
-	// Without O_NONBLOCK a named pipe in the folder would hold the caller for ever.
+	// Without O_NONBLOCK a named pipe in the folder would block the caller forever.
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, openFault(err)
+		for _, passing := range []error{fs.ErrPermission, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ESTALE} {
+			if errors.Is(err, passing) {
+				return nil, unavailable.WithCause(err)
+			}
+		}
+		return nil, noFile // nor is anything that leads out of the folder
 	}
 
 	info, err := file.Stat()
@@ -72,19 +77,6 @@ var (
 	noFile      = fault.New(fault.FileNotFound, "no such file or folder")
 	unavailable = fault.New(fault.YandexUnavailable, "the library folder cannot be read").Retry()
 )
-
-// openFault turns an error of the file system into a fault. What leads out of the folder is not there.
-func openFault(err error) error {
-	for _, passing := range []error{fs.ErrPermission, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ESTALE} {
-		if errors.Is(err, passing) {
-			return notNow(err)
-		}
-	}
-	return noFile
-}
-
-// notNow is the fault of a folder or file that cannot be read. Its cause has no path: names of files are in no log.
-func notNow(err error) error { return unavailable.WithCause(errors.Unwrap(err)) }
 
 // Upstream is the source of all other files. It is a *yandex.Client.
 type Upstream interface {
@@ -118,8 +110,8 @@ func (s Storage) Stat(ctx context.Context, name string) (yandex.Item, error) {
 	return item, nil
 }
 
-// Open starts to read a file at an offset in bytes. When the file cannot be continued at offset the fault's cause is
-// yandex.ErrNoResume. One that changes while it is read has more or fewer bytes than its size, as at Yandex Disk.
+// Open starts reading a file at an offset in bytes. If the file cannot be resumed at offset the fault's cause is
+// yandex.ErrNoResume. A file that changes while being read has more or fewer bytes than its size, as on Yandex Disk.
 func (s Storage) Open(ctx context.Context, name string, offset int64) (*yandex.Download, error) {
 	own, ok := strings.CutPrefix(name, Prefix)
 	if !ok {
@@ -147,13 +139,13 @@ func (s Storage) Open(ctx context.Context, name string, offset int64) (*yandex.D
 	return &yandex.Download{Body: body{file}, Size: size}, nil
 }
 
-// body turns the errors of reading a file into faults.
+// body converts errors of reading a file into faults.
 type body struct{ io.ReadCloser }
 
 func (b body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
-		err = notNow(err)
+		err = unavailable.WithCause(err)
 	}
 	return n, err
 }

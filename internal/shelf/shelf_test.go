@@ -17,7 +17,7 @@ import (
 
 const text = "0123456789"
 
-// upstream has one file, whose name says that it was asked.
+// upstream has one file, whose name shows that it was queried.
 type upstream struct{}
 
 func (upstream) Stat(context.Context, string) (yandex.Item, error) {
@@ -82,7 +82,7 @@ func TestAFileIsReadFromAnOffset(t *testing.T) {
 	}
 }
 
-// TestAFileThatChanges has another version with each size and time; who reads it sees that it has another size.
+// TestAFileThatChanges has another version with each size and time; its reader sees that the size differs.
 func TestAFileThatChanges(t *testing.T) {
 	t.Parallel()
 	s, dir := newStorage(t)
@@ -124,7 +124,7 @@ func TestAFileThatChanges(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFile answers as Yandex Disk does, and never waits for a pipe.
+// TestWhatIsNoFile answers like Yandex Disk, and never blocks on a pipe.
 func TestWhatIsNoFile(t *testing.T) {
 	t.Parallel()
 	s, dir := newStorage(t)
@@ -163,7 +163,7 @@ func TestWhatIsNoFile(t *testing.T) {
 		t.Errorf("a folder is opened: %v", err)
 	}
 
-	// Without a setting nothing is there; a folder that is away comes back.
+	// Without a setting nothing is there; an unavailable folder comes back.
 	for dir, want := range map[string]fault.Code{"": fault.FileNotFound, dir + " away": fault.YandexUnavailable} {
 		_, err := Storage{upstream{}, Folder{dir}}.Stat(t.Context(), book)
 		if f := fault.As(err); f == nil || f.Code != want || f.Retryable != (want == fault.YandexUnavailable) {

@@ -7,35 +7,21 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// Category groups failures for the statistics.
-type Category string
-
-// The categories of the statistics.
-const (
-	UsernameError    Category = "Username Error"
-	StarsAmountError Category = "Stars Amount Error"
-	NetworkError     Category = "Network Error"
-	WalletError      Category = "Wallet Error"
-	FragmentError    Category = "Fragment API Error"
-	OtherError       Category = "Other Error"
-)
-
 // Failure is one way in which a purchase fails. Its message is public: operators, statistics and the API match on it.
 type Failure struct {
-	Message  string
-	Class    lifecycle.ErrorClass
-	Category Category
+	Message string
+	Class   lifecycle.ErrorClass
 	// Final failures are not retried by the system, whatever their class: another attempt would fail in the same way.
 	Final bool
-	// Away failures mean that Fragment serves no request now: an order waits without failing until its time is over.
+	// Away failures mean that Fragment currently serves no requests.
 	Away bool
-	// ByOperator failures were caused by an operator: no operator is asked about them.
+	// ByOperator failures were caused by an operator: none is notified of them.
 	ByOperator bool
 }
 
 func (f *Failure) Error() string { return f.Message }
 
-// AboutOrder reports whether the failure is about the transfer or the receiver of the Stars. Its payer may know it.
+// AboutOrder reports whether the failure concerns the transfer or the receiver of the Stars. Its payer may know it.
 func (f *Failure) AboutOrder() bool { return f.Class == lifecycle.NonRetryable || f == CannotGift }
 
 // Failures is the table of all failures.
@@ -46,70 +32,81 @@ func add(f Failure) *Failure {
 	return &f
 }
 
-// byPayer adds a failure that has its cause in the order itself.
-func byPayer(message string, category Category) *Failure {
-	return add(Failure{Message: message, Class: lifecycle.NonRetryable, Category: category, Final: true})
+// byPayer adds a failure caused by the order itself.
+func byPayer(message string) *Failure {
+	return add(Failure{Message: message, Class: lifecycle.NonRetryable, Final: true})
 }
 
 // passing adds a failure whose cause may pass.
-func passing(message string, category Category) *Failure {
-	return add(Failure{Message: message, Class: lifecycle.Retryable, Category: category})
+func passing(message string) *Failure {
+	return add(Failure{Message: message, Class: lifecycle.Retryable})
 }
 
-// away adds a failure that passes once Fragment is back.
-func away(message string, category Category) *Failure {
-	f := passing(message, category)
+// away adds a failure that passes once Fragment is available again.
+func away(message string) *Failure {
+	f := passing(message)
 	f.Away = true
 	return f
 }
 
 // byOperator adds a failure that is an operator's decision.
-func byOperator(message string, category Category) *Failure {
-	f := unknown(message, category, true)
+func byOperator(message string) *Failure {
+	f := unknown(message, true)
 	f.ByOperator = true
 	return f
 }
 
-// unknown adds a failure that is tried again unless it is final, and then left to an operator.
-func unknown(message string, category Category, final bool) *Failure {
-	return add(Failure{Message: message, Class: lifecycle.UnknownError, Category: category, Final: final})
+// unknown adds a failure that is retried unless it is final, and then left to an operator.
+func unknown(message string, final bool) *Failure {
+	return add(Failure{Message: message, Class: lifecycle.UnknownError, Final: final})
 }
 
 // All failures, in the order of the table.
 var (
-	InvalidUsername       = byPayer("Invalid username", UsernameError)
-	InvalidUsernameFormat = byPayer("Invalid username format", UsernameError)
-	UsernameNotFound      = byPayer("Username not found", UsernameError)
-	TooFewStars           = byPayer("Stars amount should be at least 50", StarsAmountError)
-	TooManyStars          = byPayer("Stars amount exceeds maximum limit", StarsAmountError)
-	InvalidComment        = byPayer("Invalid comment format", OtherError)
-	InsufficientAmount    = byPayer("Insufficient amount", StarsAmountError)
+	InvalidUsername       = byPayer("Invalid username")
+	InvalidUsernameFormat = byPayer("Invalid username format")
+	UsernameNotFound      = byPayer("Username not found")
+	TooFewStars           = byPayer("Stars amount should be at least 50")
+	TooManyStars          = byPayer("Stars amount exceeds maximum limit")
+	InvalidComment        = byPayer("Invalid comment format")
+	InsufficientAmount    = byPayer("Insufficient amount")
 
-	Network        = away("Failed to fetch: Network error", NetworkError)
-	Unavailable    = away("Service unavailable: Fragment API returned 503", FragmentError)
-	WalletRefused  = passing("Wallet service error: Could not send transaction", WalletError)
-	SessionExpired = passing("Authorization failed: Session expired", FragmentError)
-	NotVerified    = passing("Authorization failed: Fragment asks for verification", FragmentError)
-	NoWallet       = passing("Authorization failed: No TON account is connected", FragmentError)
-	CannotGift     = passing("Fragment API error: the account cannot be gifted Stars at this moment", FragmentError)
-	PriceMoved     = passing("Fragment API error: the price has moved", FragmentError)
-	LinkExpired    = passing("Fragment API error: the payment link has expired", FragmentError)
+	Network        = away("Failed to fetch: Network error")
+	Unavailable    = away("Service unavailable: Fragment API returned 503")
+	WalletRefused  = passing("Wallet service error: Could not send transaction")
+	SessionExpired = passing("Authorization failed: Session expired")
+	NotVerified    = passing("Authorization failed: Fragment asks for verification")
+	NoWallet       = passing("Authorization failed: No TON account is connected")
+	CannotGift     = passing("Fragment API error: the account cannot be gifted Stars at this moment")
+	PriceMoved     = passing("Fragment API error: the price has moved")
+	LinkExpired    = passing("Fragment API error: the payment link has expired")
 
-	Nonsense     = unknown("Fragment API error: the answer makes no sense", FragmentError, false)
-	Refused      = unknown("Fragment API error: an unknown reason", FragmentError, false)
-	Suspicious   = unknown("Fragment API error: the payment link failed a check", FragmentError, true)
-	AboveLimit   = unknown("Purchase exceeds the limit of one payment", OtherError, true)
-	Unconfirmed  = byOperator("Fragment API error: the purchase was not confirmed", FragmentError)
-	Unexplained  = unknown("Unknown error", OtherError, false)
-	Cancelled    = byOperator("Cancelled by operator", OtherError)
-	Terminated   = byOperator("terminated_by_operator", OtherError)
-	WorkflowLost = unknown("workflow_lost", OtherError, true)
+	Nonsense     = unknown("Fragment API error: the answer makes no sense", false)
+	Refused      = unknown("Fragment API error: an unknown reason", false)
+	Suspicious   = unknown("Fragment API error: the payment link failed a check", true)
+	AboveLimit   = unknown("Purchase exceeds the limit of one payment", true)
+	Unconfirmed  = byOperator("Fragment API error: the purchase was not confirmed")
+	Unexplained  = unknown("Unknown error", false)
+	Cancelled    = byOperator("Cancelled by operator")
+	Terminated   = byOperator("terminated_by_operator")
+	WorkflowLost = unknown("workflow_lost", true)
 )
+
+// NonRetryable are the messages of failures caused by the order itself: another attempt would fail in the same way.
+var NonRetryable = []string{
+	InvalidUsername.Message, InvalidUsernameFormat.Message, UsernameNotFound.Message, TooFewStars.Message, TooManyStars.Message,
+	InvalidComment.Message, InsufficientAmount.Message,
+}
+
+// Outages are the messages of failures that the shop, its session, the chain or the network may have caused.
+var Outages = []string{
+	Network.Message, Unavailable.Message, SessionExpired.Message, NotVerified.Message, NoWallet.Message, Nonsense.Message,
+	Refused.Message, WalletRefused.Message,
+}
 
 var unavailable = regexp.MustCompile(`^Service unavailable: Fragment API returned [0-9]{3}$`)
 
-// Named finds a failure by its message. For a message that is not in the table it returns Unexplained with this
-// message.
+// Named finds a failure by its message. For a message not in the table it returns Unexplained with this message.
 func Named(message string) *Failure {
 	for _, f := range Failures {
 		if f.Message == message {

@@ -56,7 +56,7 @@ func TestAgentsOfTheRecord(t *testing.T) {
 		t.Errorf("with the token of an agent that has ended: %v", err)
 	}
 
-	agent(ann) // the one that has ended has made room
+	agent(ann) // the ended one has made room
 	agents, err := w.Accounts.Agents(t.Context(), ann.ID, first.ID, 10)
 	if err != nil || len(agents) != 2 || agents[0].ID != second.ID {
 		t.Errorf("%+v, %v", agents, err)

@@ -12,8 +12,8 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// TestRequestIDs draws keys of any length: an id fits Temporal's limit, is legible wherever that fits, and names
-// one request only.
+// TestRequestIDs draws keys of any length: an id fits Temporal's limit, is legible if that fits, and identifies only
+// one request.
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	text := rapid.StringMatching(`[!-~]{1,20}`)
@@ -35,8 +35,7 @@ func TestRequestIDs(t *testing.T) {
 	})
 }
 
-// TestAnswersUnderLongKeys finds what a request that is in the record only has kept under a key that is too long for an
-// id.
+// TestAnswersUnderLongKeys finds what a request known only to the record stored under a key too long for an id.
 func TestAnswersUnderLongKeys(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)

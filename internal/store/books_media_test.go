@@ -7,13 +7,13 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// TestMediaChange changes media one after the other, and wants the book to follow and each change to leave an event.
+// TestMediaChange changes media one after the other, and requires the book to follow and each change to leave an event.
 func TestMediaChange(t *testing.T) {
 	t.Parallel()
 	s, url := countsRig(t)
 	execIn(t, url, `INSERT INTO books (title, creator_id, state) VALUES ('b', 1, 'Library'), ('bare', 1, 'Archive')`)
-	execIn(t, url, `INSERT INTO media_assets (book_id, media_type, status, path, source_url)
-		VALUES (1, 'text', 'available', '/d/a', 'x'), (1, 'audio', 'available', '/d/b', 'x')`)
+	execIn(t, url, `INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url)
+		VALUES (1, 'text', 1, 'available', '/d/a', 'x'), (1, 'audio', 2, 'available', '/d/b', 'x')`)
 
 	for i, c := range []struct {
 		change download.MediumChange

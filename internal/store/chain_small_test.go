@@ -7,8 +7,8 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestSmallTransfers tells a person of a transfer below the minimum that names them: of one a day, of no old one, and
-// nobody else.
+// TestSmallTransfers notifies a person of a transfer below the minimum that names them: of one per day, of no old one,
+// and nobody else.
 func TestSmallTransfers(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)

@@ -15,7 +15,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// exec does to the database what no method of the store does.
+// exec changes the database in ways that no method of the store does.
 func (w *rig) exec(sql string, args ...any) {
 	w.t.Helper()
 	w.must(w.tryExec(sql, args...))
@@ -32,7 +32,7 @@ func (w *rig) tryExec(sql string, args ...any) error {
 	return err
 }
 
-// TestWhatIsADeposit tells customers' transfers from everything else that comes in.
+// TestWhatIsADeposit distinguishes customers' transfers from all other incoming ones.
 func TestWhatIsADeposit(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -80,7 +80,7 @@ func TestWhatIsADeposit(t *testing.T) {
 	}
 }
 
-// TestGaps offers pages with something missing, doubled or changed; what is refused leaves nothing.
+// TestGaps offers pages with something missing, duplicated or changed; refused ones leave nothing.
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -120,7 +120,7 @@ func TestGaps(t *testing.T) {
 	other[7].PrevHash = digest("another one")
 	_, err = ingest(other[7:])
 	b.refused(err, fault.ChainGap)
-	other[3].LT++ // between two that are known
+	other[3].LT++ // between two known ones
 	_, err = ingest(other[3:4])
 	b.refused(err, fault.ChainGap)
 	if brought, err := ingest(b.history); err != nil || brought.Written != 2 {
@@ -132,7 +132,7 @@ func TestGaps(t *testing.T) {
 	b.balanced()
 }
 
-// TestIngestRace reads the same history from many sides, in pages of all sizes.
+// TestIngestRace reads the same history concurrently, in pages of all sizes.
 func TestIngestRace(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -174,7 +174,7 @@ func TestIngestRace(t *testing.T) {
 	}
 }
 
-// TestHeadNeverGoesBack hears of an older head after a newer one.
+// TestHeadNeverGoesBack receives an older head after a newer one.
 func TestHeadNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -188,7 +188,7 @@ func TestHeadNeverGoesBack(t *testing.T) {
 	}
 }
 
-// TestRecordBeginsLater opens a wallet that has a past.
+// TestRecordBeginsLater opens a wallet with a past.
 func TestRecordBeginsLater(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

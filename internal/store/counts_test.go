@@ -17,8 +17,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestCountsFollowTheRows lets many write rows with their events at once while others count, and wants the counts to be
-// those of the rows. A transaction that was under way during a count is counted by a later one, and once.
+// TestCountsFollowTheRows lets many write rows with their events concurrently while others count, and requires the
+// counts to match the rows. A transaction in progress during a count is counted by a later one, and once.
 func TestCountsFollowTheRows(t *testing.T) {
 	t.Parallel()
 	s, url := countsRig(t)
@@ -70,7 +70,7 @@ func TestCountsFollowTheRows(t *testing.T) {
 }
 
 // TestCountsOfATransactionUnderWay ends a task in a transaction that is open during a count: it is counted after its
-// commit, beside what has begun later and ended before.
+// commit, along with what began later and ended before.
 func TestCountsOfATransactionUnderWay(t *testing.T) {
 	t.Parallel()
 	s, url := countsRig(t)
@@ -105,7 +105,7 @@ func endTask(id int) string {
 		INSERT INTO events (workload, entity_id, seq, type, from_state, to_state) VALUES ('task', %[1]d, 2, 't', 'NEW', 'CANCELLED')`, id)
 }
 
-// TestCountsOfManyEvents ends more than one statement adds, so that the next one goes on after it.
+// TestCountsOfManyEvents ends more than one statement adds, so that the next one continues.
 func TestCountsOfManyEvents(t *testing.T) {
 	t.Parallel()
 	s, url := countsRig(t)
@@ -182,7 +182,8 @@ func TestCountsAreReadAnew(t *testing.T) {
 	}
 }
 
-// TestCountsReadFewRows adds what has ended to counts of a record with many rows, and wants PostgreSQL to read few.
+// TestCountsReadFewRows adds ended entities to the counts of a record with many rows, and requires PostgreSQL to read
+// few.
 func TestCountsReadFewRows(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t)
@@ -201,7 +202,7 @@ func TestCountsReadFewRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	refresh(t, s)
-	s.Close() // a session that ends tells PostgreSQL what it has read
+	s.Close() // PostgreSQL gets a session's statistics when it ends
 	if read := testdb.RowsRead(t, url) - before; read > lying/20 {
 		t.Errorf("%d rows are read", read)
 	}
@@ -239,7 +240,7 @@ func countsIn(t *testing.T, url string) map[string]int64 {
 	return counts
 }
 
-// countsRig gives an empty record with what rows of all workloads refer to.
+// countsRig returns an empty record with what rows of all workloads reference.
 func countsRig(t *testing.T) (*store.Store, string) {
 	t.Helper()
 	url := testdb.URL(t)
@@ -291,7 +292,7 @@ func writeAny(t *testing.T, conn *pgx.Conn, random *rand.Rand) {
 			WHERE status = 'failed' ORDER BY random() LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING hash AS id, status`),
 	}
 
-	// A transaction that is undone counts nothing; PostgreSQL undoes some, for they take their rows in any order.
+	// A transaction that is rolled back counts nothing; PostgreSQL rolls back some, because they lock rows in any order.
 	undo := random.IntN(4) == 0
 	err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
 		for range 1 + random.IntN(3) {

@@ -9,8 +9,8 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// TestCreationKeepsToTheTable makes rows that the schema would let through, in a state or with an event by which
-// nothing begins.
+// TestCreationKeepsToTheTable makes rows that the schema would allow, in a state or with an event by which nothing
+// begins.
 func TestCreationKeepsToTheTable(t *testing.T) {
 	t.Parallel()
 	s, o := newDownloadRig(t), newOffice(t, nil)

@@ -9,11 +9,12 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/download"
 )
 
-// TestTags names the sources of jobs by tags, and reads them again.
+// TestTags names the sources of jobs by tags, and parses them again.
 func TestTags(t *testing.T) {
 	t.Parallel()
 	for tag, want := range map[string]download.Tagged{
@@ -53,6 +54,14 @@ func (s *downloadRig) severalSources() download.Download {
 	return job
 }
 
+// failed returns which sources have failed for a user's text of the book.
+func (s *downloadRig) failed(user account.User, sources ...download.Source) string {
+	s.t.Helper()
+	failed, err := s.Downloads.Failed(s.t.Context(), user.PersonID(), s.book.ID, "text", sources)
+	s.must(err)
+	return fmt.Sprint(failed)
+}
+
 func outcomes(job download.Download) string {
 	text := fmt.Sprintf("%d of %d, %d left:", job.SourcePlace, len(job.Sources), job.SourcesLeft)
 	for _, source := range job.Sources {
@@ -61,7 +70,7 @@ func outcomes(job download.Download) string {
 	return strings.TrimSuffix(text, ",")
 }
 
-// TestNextSource leaves the sources of a job one after the other, and returns to the first one.
+// TestNextSource switches through a job's sources, and returns to the first one.
 func TestNextSource(t *testing.T) {
 	t.Parallel()
 	s := newDownloadRig(t)
@@ -80,7 +89,7 @@ func TestNextSource(t *testing.T) {
 		by.JobID = job.ID
 		var mutex sync.Mutex
 		var all sync.WaitGroup
-		for range 3 { // at once, as retries may be
+		for range 3 { // concurrently, as retries may be
 			all.Go(func() {
 				got, err := s.Downloads.Switch(ctx, by)
 				mutex.Lock()
@@ -121,13 +130,15 @@ func TestNextSource(t *testing.T) {
 	third := to(lifecycle.DownloadSwitch{From: 2, Outcome: fault.EnqueueFailed}, "3 of 3, 0 left: stalled, SOURCE_REFUSED, ")
 	to(lifecycle.DownloadSwitch{From: 3, Outcome: fault.Stalled}, outcomes(third)) // none is left
 	to(lifecycle.DownloadSwitch{From: 1, Outcome: fault.Stalled}, outcomes(third)) // late
-	failed, err := s.Downloads.FailedReleases(ctx, job.BookID, "text")
-	s.must(err)
-	slices.Sort(failed)
-	want := []string{sourceLink(1)[20:], sourceLink(2)[20:], strings.Repeat("a", 64), sourceLink(1), sourceLink(2)}
-	slices.Sort(want)
-	if !slices.Equal(failed, want) {
-		t.Errorf("%q, want %q", failed, want)
+	asked := []download.Source{
+		{SourceURL: "https://example.org/1", Infohash: sourceLink(1)[20:]},
+		{SourceURL: "https://example.org/1", Infohash: strings.Repeat("a", 64)},
+		{SourceURL: sourceLink(2)},
+		{SourceURL: sourceLink(3), Infohash: sourceLink(3)[20:]},
+		{SourceURL: "https://example.org/4"},
+	}
+	if got, want := s.failed(s.ann, asked...), "[true true true false false]"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 
 	first := to(lifecycle.DownloadSwitch{From: 3, To: 1}, "1 of 3, 1 left: , SOURCE_REFUSED, ")
@@ -135,7 +146,7 @@ func TestNextSource(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 
-	// One without files of the medium is left for good.
+	// One without files of the medium is never tried again.
 	unsuitable := to(lifecycle.DownloadSwitch{From: 1, Outcome: fault.MediumUnsuitable}, "3 of 3, 0 left: MEDIUM_UNSUITABLE, SOURCE_REFUSED, ")
 	to(lifecycle.DownloadSwitch{From: 3, To: 1}, outcomes(unsuitable))
 	watched, err := s.Downloads.Watched(ctx, 0, 10)
@@ -155,13 +166,13 @@ func TestNextSource(t *testing.T) {
 	}
 }
 
-// TestNextSourceAndTheEnd leaves no source of a job that ends.
+// TestNextSourceAndTheEnd switches no source of an ending job.
 func TestNextSourceAndTheEnd(t *testing.T) {
 	t.Parallel()
 	s := newDownloadRig(t)
 	ctx := t.Context()
 	job := s.severalSources()
-	s.must(s.Downloads.RequestCancel(ctx, job.ID, nil, false))
+	s.askToCancel(job)
 	got, err := s.Downloads.Switch(ctx, lifecycle.DownloadSwitch{JobID: job.ID, From: 1, Outcome: fault.Stalled})
 	if err != nil || got.SourcePlace != 1 || got.CancelRequestedAt == nil {
 		t.Errorf("%+v, %v", got, err)
@@ -170,4 +181,53 @@ func TestNextSourceAndTheEnd(t *testing.T) {
 	if _, err := s.Downloads.Switch(ctx, lifecycle.DownloadSwitch{JobID: 99, From: 1}); fault.CodeOf(err) != fault.DownloadNotFound {
 		t.Error(err)
 	}
+}
+
+// TestAFailureIsOnesOwn remembers a failure for the person and the person's agents, by the link and by what was seen of
+// the torrent: a claimed infohash of a dead link marks no release.
+func TestAFailureIsOnesOwn(t *testing.T) {
+	t.Parallel()
+	s := newDownloadRig(t)
+	ctx := t.Context()
+	agent, err := s.Accounts.CreateAgent(ctx, s.ann.ID, "agent", account.Token{Name: "first", Scopes: account.Scopes}, strings.Repeat("a", 40))
+	s.must(err)
+	const dead = `https://example.org/dead\x41?"q"=ü`
+	good := download.Source{SourceURL: "https://example.org/good", Infohash: strings.Repeat("b", 40)}
+	leave := func(user account.User, place int, seen string) {
+		t.Helper()
+		wanted := s.ask(user)
+		wanted.SourceURL = dead
+		wanted.Sources = []download.JobSource{
+			{Place: 1, Source: download.Source{SourceURL: dead, Infohash: good.Infohash}}, {Place: 2, Source: download.Source{SourceURL: sourceLink(9)}},
+		}
+		job, _, err := s.Downloads.Create(ctx, wanted, core.Event{Type: "enqueued", To: "queued"})
+		s.must(err)
+		if seen != "" {
+			s.must(s.Downloads.SaveFile(ctx, job.ID, 1, []byte("file"), seen, ""))
+		}
+		_, err = s.Downloads.Switch(ctx, lifecycle.DownloadSwitch{JobID: job.ID, From: 1, Outcome: fault.EnqueueFailed})
+		s.must(err)
+		s.exec(`UPDATE download_jobs SET status = 'canceled' WHERE id = $1`, job.ID)
+	}
+	wants := func(want string, users ...account.User) {
+		t.Helper()
+		for _, user := range users {
+			if got := s.failed(user, download.Source{SourceURL: dead}, good); got != want {
+				t.Errorf("user %d: %s, want %s", user.ID, got, want)
+			}
+		}
+	}
+
+	leave(s.bob, 1, "") // who claims the infohash of a good release
+	wants("[true false]", s.bob)
+	wants("[false false]", s.ann, agent)
+
+	leave(agent, 1, good.Infohash) // in whose file it was read
+	wants("[true true]", s.ann, agent)
+	wants("[true false]", s.bob)
+
+	for range 100 {
+		s.exec(`INSERT INTO download_jobs (user_id, book_id, media_type, status, source, source_url) VALUES ($1, $2, 'text', 'canceled', 's', 'u')`, agent.ID, s.book.ID)
+	}
+	wants("[false false]", s.ann) // the latest downloads count
 }

@@ -182,8 +182,8 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 		t.Errorf("%+v, %v", book, err)
 	}
 
-	// While it is there, the download of another user completes without replacing it; its owner and administrators replace
-	// it.
+	// While it is there, another user's download completes without replacing it; the book's creator and administrators
+	// replace it.
 	admin, err := s.Accounts.CreateUser(ctx, account.User{Status: account.UserActive, Role: account.RoleAdmin}, account.NewToken())
 	s.must(err)
 	for _, c := range []struct {
@@ -200,15 +200,7 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 		}
 	}
 
-	// A medium of nobody's belongs to all.
-	s.exec(`UPDATE media_assets SET owner_id = NULL`)
-	want.OwnerID = nil
-	want.Path = s.move(s.move(s.download(s.bob), lifecycle.DownloadDownloading), lifecycle.DownloadCompleted).ContentPath
-	if book, err = s.Downloads.BookByID(ctx, s.book.ID); err != nil || !reflect.DeepEqual(book.Media, []download.MediaAsset{want}) {
-		t.Errorf("%+v, %v", book.Media, err)
-	}
-
-	// A book that is gone is not completed, and nothing is written.
+	// A download for a deleted book does not complete, and nothing is written.
 	lost := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
 	s.exec(`DELETE FROM books WHERE id = $1`, s.book.ID)
 	_, err = s.Downloads.Change(ctx, lost.ID, func(walk *download.DownloadWalk) error {
@@ -220,7 +212,7 @@ func TestCompletionFillsTheLibrary(t *testing.T) {
 	}
 }
 
-// TestDownloadsKeepTheirRules breaks the record's own rules.
+// TestDownloadsKeepTheirRules violates the record's own rules.
 func TestDownloadsKeepTheirRules(t *testing.T) {
 	t.Parallel()
 	s := newDownloadRig(t)
@@ -305,7 +297,7 @@ func TestProgressInBatches(t *testing.T) {
 		t.Error(err)
 	}
 
-	got = s.reload(first) // what is not known now stays
+	got = s.reload(first) // unknown values stay
 	if *got.ExternalJobID != "abc" || got.Size != 10 || got.ETA != nil || got.Speed != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -329,7 +321,7 @@ func TestProgressInBatches(t *testing.T) {
 	}
 }
 
-// TestGraceCountsAnsweredPolls has a line for each thing that may happen while a torrent is missing for two minutes.
+// TestGraceCountsAnsweredPolls has a case for everything that may happen while a torrent is missing for two minutes.
 func TestGraceCountsAnsweredPolls(t *testing.T) {
 	t.Parallel()
 	const grace, gap = time.Minute, 75 * time.Second
@@ -402,7 +394,8 @@ func TestHandoverInTheRecord(t *testing.T) {
 	s := newDownloadRig(t)
 	ctx, job := t.Context(), s.download(s.ann)
 	s.must(s.Downloads.NoteTrouble(ctx, job.ID, fault.NoFreeSpace))
-	if got := s.reload(job); got.LastError != string(fault.NoFreeSpace) {
+	s.must(s.Downloads.NoteElsewhere(ctx, job.ID, "tv"))
+	if got := s.reload(job); got.LastError != string(fault.NoFreeSpace) || got.OtherCategory != "tv" {
 		t.Errorf("%+v", got)
 	}
 
@@ -414,26 +407,30 @@ func TestHandoverInTheRecord(t *testing.T) {
 	}
 }
 
+// askToCancel records that the first reader cancels a job with its files.
+func (s *downloadRig) askToCancel(job download.Download) {
+	s.t.Helper()
+	_, err := s.Downloads.Change(s.t.Context(), job.ID, func(walk *download.DownloadWalk) error {
+		walk.Row.CancelRequestedAt, walk.Row.CancelRequestedBy, walk.Row.KeepFiles = &walk.Row.Now, &s.ann.ID, true
+		walk.Edited = true
+		return nil
+	})
+	s.must(err)
+}
+
 func TestCancelWishes(t *testing.T) {
 	t.Parallel()
 	s := newDownloadRig(t)
 	ctx, job := t.Context(), s.download(s.ann)
-	s.must(s.Downloads.RequestCancel(ctx, job.ID, &s.ann.ID, true))
+	s.askToCancel(job)
 	s.must(s.Downloads.NoteCancelError(ctx, job.ID, "PROVIDER_UNAVAILABLE"))
-	first := s.reload(job)
-	s.must(s.Downloads.RequestCancel(ctx, job.ID, &s.bob.ID, false))
 	got := s.reload(job)
-	if !got.KeepFiles || *got.CancelRequestedBy != s.ann.ID || !got.CancelRequestedAt.Equal(*first.CancelRequestedAt) || got.CancelError != "PROVIDER_UNAVAILABLE" {
+	if !got.KeepFiles || *got.CancelRequestedBy != s.ann.ID || got.CancelRequestedAt == nil || got.CancelError != "PROVIDER_UNAVAILABLE" {
 		t.Errorf("%+v", got)
 	}
 
 	s.move(job, lifecycle.DownloadCanceled)
 	other := s.move(s.download(s.ann), lifecycle.DownloadFailed)
-	s.must(s.Downloads.RequestCancel(ctx, other.ID, &s.ann.ID, false))
-	if s.reload(other).CancelRequestedAt != nil {
-		t.Error("a job that is over is to be cancelled")
-	}
-
 	done := s.move(s.move(s.download(s.ann), lifecycle.DownloadDownloading), lifecycle.DownloadCompleted)
 	live := s.download(s.ann)
 	ids := []int64{job.ID, other.ID, done.ID, live.ID, 77}
@@ -448,7 +445,7 @@ func TestCancelWishes(t *testing.T) {
 	}
 }
 
-// TestOneWatcher lets two ask for the lock.
+// TestOneWatcher lets two compete for the lock.
 func TestOneWatcher(t *testing.T) {
 	t.Parallel()
 	s := newDownloadRig(t)
@@ -468,7 +465,7 @@ func TestOneWatcher(t *testing.T) {
 
 	close(release)
 	first.Wait()
-	// PostgreSQL sees the end of a connection a little later
+	// PostgreSQL notices the end of a connection with a delay
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		ours, err := s.Downloads.OnlySync(t.Context(), func(context.Context) error { return nil })
 		if err != nil || time.Now().After(deadline) {
@@ -505,46 +502,84 @@ func TestBooks(t *testing.T) {
 	}
 }
 
-// TestImportedFiles writes the files of a medium with the end of its download, and leaves those of others.
-func TestImportedFiles(t *testing.T) {
+// TestABookIsCorrected lets a book's creator change and delete it while it has no media, and administrators always.
+func TestABookIsCorrected(t *testing.T) {
 	t.Parallel()
 	s := newDownloadRig(t)
 	ctx := t.Context()
-	complete := func(job download.Download, folder string, paths ...string) (download.Download, error) {
-		return s.Downloads.Change(ctx, job.ID, func(walk *download.DownloadWalk) error {
-			walk.Row.Folder, walk.Row.ContentPath = folder, "/downloads/x"
-			for _, path := range paths {
-				walk.Row.Brought = append(walk.Row.Brought, download.LibraryFile{Path: path, Size: 7})
-			}
-			return walk.Take(download.DownloadStep{Action: lifecycle.DownloadActionComplete})
-		})
-	}
-
-	first := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
-	done, err := complete(first, "A/T", "A/T/2.mp3", "A/T/1.mp3")
+	stranger, err := s.Accounts.CreateUser(ctx, account.User{Status: account.UserActive}, "")
 	s.must(err)
-	if !done.Imported || !s.reload(first).Imported {
-		t.Errorf("%+v", done)
+	admin := account.User{ID: stranger.ID, Role: account.RoleAdmin, Status: account.UserActive}
+
+	book, err := s.Downloads.ChangeBook(ctx, s.ann, s.book.ID, "Peace", "Nobody")
+	s.must(err)
+	if found, err := s.Downloads.Books(ctx, download.BookFilter{Words: "nobody peace", Limit: 10}); err != nil || len(found) != 1 || book.Title != "Peace" {
+		t.Errorf("%+v, %v", found, err)
+	}
+	s.exec(`INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url) VALUES ($1, 'text', 1, 'missing', 'a', 'magnet:x')`, s.book.ID)
+	book, err = s.Downloads.BookByID(ctx, s.book.ID)
+	s.must(err)
+	for name, user := range map[string]account.User{"the creator of a book with media": s.ann, "a stranger": stranger} {
+		if _, err := s.Downloads.ChangeBook(ctx, user, s.book.ID, "x", ""); fault.CodeOf(err) != fault.InsufficientAccess || book.MayChange(user) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := s.Downloads.DeleteBook(ctx, user, s.book.ID); fault.CodeOf(err) != fault.InsufficientAccess {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := s.Downloads.ChangeBook(ctx, admin, s.book.ID, "War", ""); err != nil || !book.MayChange(admin) {
+		t.Error(err)
+	}
+	s.must(s.Downloads.DeleteBook(ctx, admin, s.book.ID))
+	if err := s.Downloads.DeleteBook(ctx, admin, s.book.ID); fault.CodeOf(err) != fault.BookNotFound {
+		t.Error(err)
+	}
+	if _, err := s.Downloads.ChangeBook(ctx, admin, s.book.ID, "x", ""); fault.CodeOf(err) != fault.BookNotFound {
+		t.Error(err)
+	}
+}
+
+// TestABookIsDeletedByItsPeople lets the creator's agent delete a book, but not the creator while another user
+// downloads it, or if a medium arrives concurrently. Files that no download has left are deleted with it.
+func TestABookIsDeletedByItsPeople(t *testing.T) {
+	t.Parallel()
+	s := newDownloadRig(t)
+	ctx := t.Context()
+	agent := account.User{ID: s.bob.ID, OwnerID: &s.ann.ID, Status: account.UserActive}
+	s.must(s.Downloads.DeleteBook(ctx, agent, s.addBook("Peace").ID))
+
+	job := s.download(s.bob)
+	if err := s.Downloads.DeleteBook(ctx, s.ann, s.book.ID); fault.CodeOf(err) != fault.InsufficientAccess {
+		t.Errorf("while Bob downloads it: %v", err)
+	}
+	s.move(job, lifecycle.DownloadFailed)
+
+	conn := testdb.Connect(t, s.url)
+	arrival, err := conn.Begin(ctx)
+	s.must(err)
+	_, err = arrival.Exec(ctx, `SELECT FROM books WHERE id = $1 FOR UPDATE`, s.book.ID)
+	s.must(err)
+	over, refusal := make(chan struct{}), error(nil)
+	go func() {
+		defer close(over)
+		refusal = s.Downloads.DeleteBook(ctx, s.ann, s.book.ID)
+	}()
+	s.blocked(over)
+	_, err = arrival.Exec(ctx, `INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url)
+		VALUES ($1, 'text', 999, 'available', 'a', 'magnet:x')`, s.book.ID)
+	s.must(err)
+	_, err = arrival.Exec(ctx, `INSERT INTO library_files (job_id, place, path, folded, size) VALUES (999, 1, 'a', 'a', 1)`)
+	s.must(err)
+	_, err = arrival.Exec(ctx, `UPDATE books SET state = 'Library' WHERE id = $1`, s.book.ID)
+	s.must(err)
+	s.must(arrival.Commit(ctx))
+	<-over
+	if fault.CodeOf(refusal) != fault.InsufficientAccess {
+		t.Errorf("as a medium arrives: %v", refusal)
 	}
 
-	stranger := download.Download{BookID: first.BookID + 1, MediaType: first.MediaType}
-	if taken, err := s.Downloads.PlacesTaken(ctx, stranger, []string{"A/T/1.mp3", "A/T/3.mp3"}); err != nil || fmt.Sprint(taken) != "[A/T/1.mp3]" {
-		t.Errorf("%v %v", taken, err)
-	}
-	if taken, err := s.Downloads.PlacesTaken(ctx, first, []string{"A/T/1.mp3"}); err != nil || len(taken) != 0 {
-		t.Errorf("its own: %v %v", taken, err)
-	}
-
-	if may, err := s.Downloads.MayReplace(ctx, first); err != nil || !may {
-		t.Error(may, err)
-	}
-	second := s.move(s.download(s.ann), lifecycle.DownloadDownloading)
-	if second.BookID == first.BookID {
-		if _, err := complete(second, "A/T (2)", "A/T (2)/1.mp3"); err != nil {
-			t.Error(err)
-		}
-		if taken, err := s.Downloads.PlacesTaken(ctx, stranger, []string{"A/T/1.mp3", "A/T (2)/1.mp3"}); err != nil || fmt.Sprint(taken) != "[A/T (2)/1.mp3]" {
-			t.Errorf("replaced: %v %v", taken, err)
-		}
+	s.must(s.Downloads.DeleteBook(ctx, account.User{ID: s.bob.ID, Role: account.RoleAdmin, Status: account.UserActive}, s.book.ID))
+	if n := s.number(`SELECT count(*) FROM library_files`); n != 0 {
+		t.Errorf("%d files of no download are left", n)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // TestAudienceSeesWhatTheListsShow makes random workspaces with random members and tasks, and compares, for each user
-// and task, what the condition in SQL says with what the audience of the task's events says.
+// and task, the SQL condition with the audience of the task's events.
 func TestAudienceSeesWhatTheListsShow(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()

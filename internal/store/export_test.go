@@ -7,10 +7,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Trace lets t see every statement of the stores that are opened from now on.
+// Trace lets t see every statement of the stores opened from now on.
 func Trace(t pgx.QueryTracer) { tracer = t }
 
-// InTx is inTx for tests of what holds for every transaction.
+// InTx exposes inTx to tests of what holds for every transaction.
 func (s *Store) InTx(ctx context.Context, fn func(pgx.Tx) error) error { return s.db.InTx(ctx, fn) }
 
 // MigrateWith is Migrate with other migrations.

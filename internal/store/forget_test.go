@@ -11,8 +11,8 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// TestTheLastAdministratorIsNotForgotten and an administrator who is forgotten is none any more; the Telegram account
-// begins anew.
+// TestTheLastAdministratorIsNotForgotten also checks that a forgotten administrator loses the role; the Telegram
+// account starts over.
 func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -51,8 +51,8 @@ func TestTheLastAdministratorIsNotForgotten(t *testing.T) {
 	}
 }
 
-// TestAForgottenChatStaysForgotten lets a request of a person end after they were forgotten, and in the middle of that:
-// nothing of its conversation is kept. The same account begins anew with a user of its own.
+// TestAForgottenChatStaysForgotten ends a person's request after they were forgotten, and while they are: nothing of
+// its conversation is kept. The same account starts over as a new user.
 func TestAForgottenChatStaysForgotten(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -62,12 +62,17 @@ func TestAForgottenChatStaysForgotten(t *testing.T) {
 		t.Helper()
 		conversation, err := w.Notices.Conversation(t.Context(), chat)
 		w.must(err)
-		return conversation.Query != ""
+		waiting, err := w.Notices.WaitingUpdates(t.Context())
+		w.must(err)
+		return conversation.Query != "" || len(waiting) > 0
 	}
 
 	after := notice.Conversation{ChatID: 100, Query: "words", UpdateID: 7}
 	user := w.user(after.ChatID)
 	w.must(w.Notices.SaveConversation(t.Context(), after))
+	w.must(w.Notices.ReceiveUpdates(t.Context(), 8, []notice.Update{
+		{ID: 8, ChatID: after.ChatID, Content: []byte(`{"Words":"what I think"}`)},
+	}))
 	if !kept(after.ChatID) {
 		t.Fatal("a conversation is not kept")
 	}
@@ -82,7 +87,7 @@ func TestAForgottenChatStaysForgotten(t *testing.T) {
 	during := notice.Conversation{ChatID: 200, Query: "words", UpdateID: 7}
 	user = w.user(during.ChatID)
 	saved := make(chan error, 1)
-	w.must(w.InTx(t.Context(), func(tx pgx.Tx) error { // the order of Forget
+	w.must(w.InTx(t.Context(), func(tx pgx.Tx) error { // Forget's order
 		if _, err := tx.Exec(t.Context(), `SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE`, user.ID); err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// TestTheGroupDecidesWhoIsAdministrator signs one person in, in the group and out of it, between decisions by hand.
+// TestTheGroupDecidesWhoIsAdministrator signs one person in, inside and outside the group, between manual decisions.
 func TestTheGroupDecidesWhoIsAdministrator(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -73,7 +73,7 @@ func TestTheGroupDecidesWhoIsAdministrator(t *testing.T) {
 	}
 }
 
-// TestTheLastAdministratorMayLeaveTheGroup and stays one.
+// TestTheLastAdministratorMayLeaveTheGroup and keeps the role.
 func TestTheLastAdministratorMayLeaveTheGroup(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -89,7 +89,7 @@ func TestTheLastAdministratorMayLeaveTheGroup(t *testing.T) {
 	}
 }
 
-// TestIdentities are of one user each: of a Telegram account that of the bot, and of a forgotten person none.
+// TestIdentities belong to one user each: a Telegram account's to the bot's user, and a forgotten person's to nobody.
 func TestIdentities(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

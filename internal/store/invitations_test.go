@@ -13,8 +13,8 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// TestWhoIsAskedHearsOfNothing asks somebody into an office in which things happen: no webhook of theirs is woken, no
-// event is for them, no notice is planned and no task is theirs to take, until they agree.
+// TestWhoIsAskedHearsOfNothing invites a person to a busy office: none of their webhooks is woken, no event is visible,
+// no notification is planned and no task is available to them, until they agree.
 func TestWhoIsAskedHearsOfNothing(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -57,7 +57,7 @@ func TestWhoIsAskedHearsOfNothing(t *testing.T) {
 	}
 }
 
-// invitationNotices gives the due notice of invitations, and the states of all.
+// invitationNotices returns the due notification of invitations, and the states of all.
 func (w *rig) invitationNotices() (due []notice.Notice, states string) {
 	w.t.Helper()
 	due, err := w.Notices.Due(w.t.Context(), []string{task.NoticesOfInvitations}, 10)
@@ -66,8 +66,8 @@ func (w *rig) invitationNotices() (due []notice.Notice, states string) {
 	return due, states
 }
 
-// TestOneNoticeOfInvitationsADay lets twenty strangers ask at once, and others while the notice of it is sent: the
-// person has one notice, and the next one is due a day after it was sent.
+// TestOneNoticeOfInvitationsADay lets twenty strangers invite at once, and others while the notification is sent: the
+// person has one notification, and the next one is due a day after it was sent.
 func TestOneNoticeOfInvitationsADay(t *testing.T) {
 	t.Parallel()
 	w := newQuotaRig(t, 0)
@@ -88,11 +88,11 @@ func TestOneNoticeOfInvitationsADay(t *testing.T) {
 		t.Fatalf("due are %v, in all %s", due, states)
 	}
 
-	w.exec(`UPDATE news SET due_at = now() - interval '3 hours'`) // it waited for long
+	w.exec(`UPDATE news SET due_at = now() - interval '3 hours'`) // it waited for a long time
 	sent := due[0]
 	_, err := w.Notices.Take(t.Context(), &sent)
 	w.must(err)
-	asks(rooms[20]) // while it is sent
+	asks(rooms[20]) // while it is being sent
 	w.must(w.Notices.Save(t.Context(), sent, notice.NoticeSent, 0))
 	asks(rooms[21])
 	if due, states := w.invitationNotices(); len(due) != 0 || states != notice.NoticeDue {
@@ -126,8 +126,8 @@ func TestOneNoticeOfInvitationsADay(t *testing.T) {
 	}
 }
 
-// TestInvitationsAreBounded asks more people than a workspace may have members: the rest are not asked, which nobody is
-// told, and who agrees is a member only while there is room.
+// TestInvitationsAreBounded invites more people than a workspace may have members: the rest are not invited, which is
+// not revealed, and people who agree become members only while there is room.
 func TestInvitationsAreBounded(t *testing.T) {
 	t.Parallel()
 	const maximum = 5
@@ -173,7 +173,7 @@ func TestInvitationsAreBounded(t *testing.T) {
 	wantQuota(t, w.Tasks.Invite(t.Context(), w.anna.ID, room, 999_999), "members", maximum)
 }
 
-// TestForgottenPeopleAreNotAsked forgets a person who was asked.
+// TestForgottenPeopleAreNotAsked forgets an invited person.
 func TestForgottenPeopleAreNotAsked(t *testing.T) {
 	t.Parallel()
 	w := newQuotaRig(t, 0)

@@ -7,10 +7,11 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/operations"
 	"stagecoach/internal/store/task"
 )
 
-// claim is a claim of a NEW task by ann, with a lease of a minute, as of a moment.
+// claim is Ann's claim of a NEW task, with a lease of a minute, as of a moment.
 func (o *office) claim(t task.Task, at time.Time) task.Snapshot {
 	o.t.Helper()
 	return o.done(task.Act{
@@ -26,7 +27,7 @@ func (o *office) done(a task.Act) task.Snapshot {
 	return acted.State
 }
 
-// TestLeaseInTheRecord renews a lease, and expires it only when it has passed.
+// TestLeaseInTheRecord renews a lease, and expires it only once it has passed.
 func TestLeaseInTheRecord(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -51,7 +52,7 @@ func TestLeaseInTheRecord(t *testing.T) {
 		}
 	}
 
-	// It was renewed: the timer of the first lease finds that it goes on.
+	// It was renewed: the first lease's timer finds that it continues.
 	kept := o.done(task.Act{TaskID: wanted.ID, Action: lifecycle.TaskActionExpire, At: *claimed.LeaseExpiresAt})
 	if kept.State != lifecycle.TaskInProgress || kept.Version != claimed.Version || !kept.LeaseExpiresAt.After(*claimed.LeaseExpiresAt) {
 		t.Errorf("after the first lease: %+v", kept)
@@ -67,12 +68,12 @@ func TestLeaseInTheRecord(t *testing.T) {
 
 	events, err := o.Tasks.EventsOf(t.Context(), 0, wanted.ID, 0, 10)
 	o.must(err)
-	if len(events) != 3 || events[2].Reason != "lease" || events[1].Reason != "" {
+	if len(events) != 3 || events[2].Type != lifecycle.TaskLapsed {
 		t.Errorf("events %+v", events)
 	}
 }
 
-// TestTokensOfARestoredRecord gives no token a second time after the record was set back, and lets each lease begin anew.
+// TestTokensOfARestoredRecord issues no fencing token twice after the record was restored, and restarts each lease.
 func TestTokensOfARestoredRecord(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -88,5 +89,64 @@ func TestTokensOfARestoredRecord(t *testing.T) {
 	}
 	if _, err := o.Tasks.RenewLease(t.Context(), wanted[1].ID, o.ann.ID, old.FencingToken); err != nil {
 		t.Errorf("a lease from before the restore: %v", err)
+	}
+}
+
+// TestLeaseAcrossAPIOutage extends the lease of a holder who could not renew it, once per outage.
+func TestLeaseAcrossAPIOutage(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, nil)
+	wanted := o.made(task.NewTask{}, task.NewTask{}, task.NewTask{}, task.NewTask{}, task.NewTask{})
+	expire := func(of task.Task, at time.Time) task.Snapshot {
+		o.t.Helper()
+		return o.done(task.Act{TaskID: of.ID, Action: lifecycle.TaskActionExpire, At: at})
+	}
+	heartbeat := func() {
+		o.t.Helper()
+		o.must(o.Operations.SaveHeartbeat(t.Context(), operations.Process{Identity: "1@a@api", Service: "api", StartedAt: time.Now()}, nil))
+	}
+
+	// The API restarts: that takes no longer than a lease.
+	heartbeat()
+	o.exec(`UPDATE api_presence SET beat_at = now() - interval '10 seconds'`)
+	heartbeat()
+	o.claim(wanted[0], time.Now().Add(-65*time.Second))
+	if ended := expire(wanted[0], time.Now()); ended.State != lifecycle.TaskStuck {
+		t.Errorf("after a restart of the API: %+v", ended)
+	}
+
+	for _, held := range wanted[1:4] {
+		o.claim(held, time.Now().Add(-70*time.Second))
+	}
+	o.exec(`UPDATE api_presence SET beat_at = now() - interval '50 seconds'`)
+	o.exec(`UPDATE tasks SET lease_expires_at = now(), lease_seconds = 0 WHERE id = $1`, wanted[3].ID) // its holder was blocked
+	during := expire(wanted[1], time.Now())
+	if during.State != lifecycle.TaskInProgress || time.Until(*during.LeaseExpiresAt) < 50*time.Second {
+		t.Errorf("while the API is away: %+v", during)
+	}
+	if blocked := expire(wanted[3], time.Now().Add(time.Second)); blocked.State != lifecycle.TaskStuck {
+		t.Errorf("held by a blocked user: %+v", blocked)
+	}
+
+	heartbeat()
+	after := expire(wanted[1], *during.LeaseExpiresAt)
+	if after.State != lifecycle.TaskInProgress || !after.LeaseExpiresAt.After(*during.LeaseExpiresAt) {
+		t.Errorf("once the API is back: %+v", after)
+	}
+	if _, err := o.Tasks.RenewLease(t.Context(), wanted[2].ID, o.ann.ID, 0); err != nil {
+		t.Errorf("the first heartbeat after the outage: %v", err)
+	}
+
+	claimed := o.claim(wanted[4], time.Now().Add(time.Second))
+	for name, of := range map[string]struct {
+		task.Task
+		at time.Time
+	}{
+		"silent for a lease after the outage": {wanted[1], *after.LeaseExpiresAt},
+		"claimed after the outage":            {wanted[4], *claimed.LeaseExpiresAt},
+	} {
+		if ended := expire(of.Task, of.at); ended.State != lifecycle.TaskStuck {
+			t.Errorf("%s: %+v", name, ended)
+		}
 	}
 }

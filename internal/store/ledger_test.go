@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestLedgerIsStrict writes into the ledger what must not be there.
+// TestLedgerIsStrict writes invalid entries to the ledger.
 func TestLedgerIsStrict(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -30,7 +30,7 @@ func TestLedgerIsStrict(t *testing.T) {
 	b.balanced()
 }
 
-// TestLedgerCheckSees breaks the record in many ways, and each shows.
+// TestLedgerCheckSees corrupts the record in many ways, and each is detected.
 func TestLedgerCheckSees(t *testing.T) {
 	t.Parallel()
 	for what, sql := range map[string]string{
@@ -47,7 +47,7 @@ func TestLedgerCheckSees(t *testing.T) {
 			t.Parallel()
 			b := newBank(t)
 			done := b.ordered("ann", 3*coin)
-			b.settle(b.paid(done).ID, transaction.Destination{Kept: true})
+			b.settle(b.paid(done), transaction.Destination{Kept: true})
 			b.ok(b.Transactions.Finish(t.Context(), done, 1, true))
 			b.fail(b.ordered("bob", 3*coin), "Username not found", lifecycle.NonRetryable, true)
 			b.deposit("cid", coin)

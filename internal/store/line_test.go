@@ -44,8 +44,8 @@ const (
 		SELECT lpad(n::text, 64, '0'), '0:' || repeat('a', 64), n, 1, 's' || mod(n, 7), '', 'processing', 1, now() FROM generate_series(%[1]d, %[2]d) n`
 )
 
-// TestLineCostsOneTrip asks for the places of all that wait, as the live messages of a tick do, while ten wait and while
-// a thousand do: each line costs one round trip to PostgreSQL.
+// TestLineCostsOneTrip requests the places of all waiting jobs, as the live messages of a tick do, while ten wait and
+// while a thousand do: each line costs one round trip to PostgreSQL.
 func TestLineCostsOneTrip(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,12 +20,12 @@ import (
 )
 
 const (
-	lying    = 20_000 // rows of each kind that have ended
-	listRuns = 8      // PostgreSQL may plan a statement once for any values after it has seen it five times
+	lying    = 20_000 // ended rows of each kind
+	listRuns = 8      // PostgreSQL may use a generic plan after executing a statement five times
 )
 
-// fillLists writes users, jobs, tasks, downloads and transactions of which nearly all are alike: they are user 1's and
-// have ended. The few that differ are the oldest: who reads from the newest on meets all others before.
+// fillLists writes users, jobs, tasks, downloads and transactions, nearly all alike: they are user 1's and have ended.
+// The few that differ are the oldest: a scan from the newest reads all others first.
 const fillLists = `
 	SET session_replication_role = replica;
 	INSERT INTO users (name, telegram_id, status) SELECT 'u', n, CASE WHEN n = 20000 THEN 'PENDING' ELSE 'ACTIVE' END FROM generate_series(1, 20000) n;
@@ -37,8 +38,8 @@ const fillLists = `
 		FROM generate_series(1, 20000) n;
 	INSERT INTO workspaces (name, owner_id, status_deadlines) VALUES ('one', 1, '{}'), ('two', 2, '{}');
 	INSERT INTO workspace_members (workspace_id, user_id) VALUES (1, 1), (2, 2), (2, 3);
-	INSERT INTO tasks (workspace_id, title, creator_id, assignee_id, visibility, status, finished_at)
-		SELECT CASE n WHEN 2 THEN 2 ELSE 1 END, 'a title', CASE n WHEN 2 THEN 2 ELSE 1 END, CASE n WHEN 2 THEN NULL WHEN 4 THEN 5 ELSE 1 END,
+	INSERT INTO tasks (workspace_id, title, folded, creator_id, assignee_id, visibility, status, finished_at)
+		SELECT CASE n WHEN 2 THEN 2 ELSE 1 END, 'a title', 'a title', CASE n WHEN 2 THEN 2 ELSE 1 END, CASE n WHEN 2 THEN NULL WHEN 4 THEN 5 ELSE 1 END,
 			CASE n WHEN 3 THEN 'private' ELSE 'public' END, CASE n WHEN 1 THEN 'CANCELLED' WHEN 2 THEN 'NEW' WHEN 3 THEN 'BLOCKED' ELSE 'DONE' END,
 			CASE WHEN n NOT IN (2, 3) THEN now() END
 		FROM generate_series(1, 20000) n;
@@ -47,10 +48,10 @@ const fillLists = `
 		SELECT CASE n WHEN 3 THEN 2 ELSE 1 END, n, 'text', CASE n WHEN 1 THEN 'failed' WHEN 2 THEN 'queued' ELSE 'completed' END, 's', 'u', '/p',
 			CASE WHEN n > 2 THEN now() END, CASE n WHEN 1 THEN 'f' END
 		FROM generate_series(1, 20000) n;
-	INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, status, attempt, processing_since, error_message, error_class,
+	INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, status, attempt, processing_since, taken_by, error_message, error_class,
 			fragment_transaction_hash, refund_due_nano, needs_review, review_reason, user_id)
 		SELECT encode(sha256(n::text::bytea), 'hex'), 'w', n, 1, 's', '', CASE WHEN n < 3 THEN 'failed' WHEN n = 3 THEN 'processing' ELSE 'processed' END, 1,
-			now() - interval '1 day', CASE WHEN n < 3 THEN 'e' ELSE '' END, CASE n WHEN 1 THEN 'retryable' WHEN 2 THEN 'non-retryable' ELSE '' END,
+			now() - interval '1 day', 'a', CASE WHEN n < 3 THEN 'e' ELSE '' END, CASE n WHEN 1 THEN 'retryable' WHEN 2 THEN 'non-retryable' ELSE '' END,
 			CASE WHEN n > 3 THEN lpad(n::text, 64, '0') ELSE '' END, CASE n WHEN 2 THEN 1 ELSE 0 END, n = 3, CASE n WHEN 3 THEN 'r' ELSE '' END, CASE n WHEN 5 THEN 2 ELSE 1 END
 		FROM generate_series(1, 20000) n;
 	INSERT INTO events (workload, entity_id, seq, type, to_state)
@@ -58,8 +59,8 @@ const fillLists = `
 	SET session_replication_role = DEFAULT;
 	ANALYZE`
 
-// TestListsReadFewRows asks for the few rows that differ, each list again and again, and wants PostgreSQL to find them
-// by an index.
+// TestListsReadFewRows requests the few rows that differ, each list repeatedly, and requires PostgreSQL to find them by
+// an index.
 func TestListsReadFewRows(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t)
@@ -106,6 +107,13 @@ func TestListsReadFewRows(t *testing.T) {
 		}
 	}
 
+	receiptsTo := func(username string) func(context.Context, *store.Store) (int, error) {
+		return func(ctx context.Context, s *store.Store) (int, error) {
+			list, err := s.Transactions.TransactionsTo(ctx, username, 0, 20)
+			return len(list), err
+		}
+	}
+
 	for name, c := range map[string]struct {
 		want int
 		list func(context.Context, *store.Store) (int, error)
@@ -136,6 +144,9 @@ func TestListsReadFewRows(t *testing.T) {
 		"what an assignee sees":               {1, tasks(task.Filter{Viewer: 5})},
 		"what a stranger sees":                {0, tasks(task.Filter{Viewer: 4})},
 		"what a stranger sees of a workspace": {0, tasks(task.Filter{Viewer: 4, WorkspaceID: 1})},
+		"words that a busy user searches for": {0, tasks(task.Filter{Viewer: 1, Words: "nowhere"})},
+		"words that an administrator finds":   {20, tasks(task.Filter{Words: "a title"})},
+		"words that nobody has written":       {0, tasks(task.Filter{Words: "nowhere"})},
 		"what a busy user sees":               {20, tasks(task.Filter{Viewer: 1})},
 		"what a member sees of ready ones":    {1, tasks(task.Filter{Viewer: 3, Ready: true})},
 		"live tasks of the viewer":            {1, tasks(task.Filter{Viewer: 1, AssigneeID: 1, Live: true})},
@@ -187,6 +198,7 @@ func TestListsReadFewRows(t *testing.T) {
 		"those with a debt":         {1, transactions(transaction.Filter{Owed: true})},
 		"those to decide about":     {2, transactions(transaction.Filter{Attention: true})},
 		"those of a user":           {1, receipts(2)},
+		"those for a username":      {0, receiptsTo("durov")},
 		"a transaction by its hash": {1, transactions(transaction.Filter{HashBegins: "6b86b273ff34"})},
 
 		"events from the first": {20, func(ctx context.Context, s *store.Store) (int, error) {
@@ -222,14 +234,18 @@ func TestListsReadFewRows(t *testing.T) {
 			}
 		}
 
-		s.Close() // a session that ends tells PostgreSQL what it has read
-		if read := (testdb.RowsRead(t, url) - before) / listRuns; read > lying/20 {
+		s.Close() // PostgreSQL gets a session's statistics when it ends
+		most := int64(lying) / 20
+		if strings.Contains(name, "words that") {
+			most = lying / 4 // the newest 1,000 for each reason to see them, and the text of 1,000
+		}
+		if read := (testdb.RowsRead(t, url) - before) / listRuns; read > most {
 			t.Errorf("%s: %d rows are read each time", name, read)
 		}
 	}
 }
 
-// awaitEvents waits until the events can be read: the transactions of other tests may hold them up.
+// awaitEvents waits until the events are readable: other tests' transactions may hold them back.
 func awaitEvents(t *testing.T, url string) {
 	t.Helper()
 	s, err := store.Open(t.Context(), url, testdb.Key)

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// TestLiveOf finds live rows by their entities: neither ended nor young ones.
+// TestLiveOf finds live rows by their entities, except ended and young ones.
 func TestLiveOf(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -38,7 +38,7 @@ func TestLiveOf(t *testing.T) {
 	find("one that is DONE", []string{id(0)})
 }
 
-// TestUnstarted finds live rows whose workflow was never started: neither ended nor young ones.
+// TestUnstarted finds live rows whose workflow was never started, except ended and young ones.
 func TestUnstarted(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)

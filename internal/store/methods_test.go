@@ -9,9 +9,9 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// TestEveryMethod calls every method of the store with something of each type, on a record that holds one of
-// everything. What they answer is for other tests: here their statements are sent, so that checkedRun compares the
-// types of all parameters.
+// TestEveryMethod calls every method of the store with a sample of each type, on a record that holds one of everything.
+// Their results are for other tests: here their statements are sent, so that checkedRun compares the types of all
+// parameters.
 func TestEveryMethod(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -51,7 +51,7 @@ func call(ctx context.Context, f reflect.Value) {
 	f.Call(args)
 }
 
-// sample makes a value of a type that is as full as can be.
+// sample makes a value of a type with as much content as possible.
 func sample(ctx context.Context, t reflect.Type) reflect.Value {
 	v := reflect.New(t).Elem()
 	switch {

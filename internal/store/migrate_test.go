@@ -9,8 +9,8 @@ import (
 	"stagecoach/internal/store"
 )
 
-// TestMigrateRepeatsAfterADeadlock lets a process at work and a migration wait for each other: PostgreSQL ends the
-// migration, and Migrate repeats it.
+// TestMigrateRepeatsAfterADeadlock makes a running process and a migration wait for each other: PostgreSQL ends the
+// migration, and Migrate retries it.
 func TestMigrateRepeatsAfterADeadlock(t *testing.T) {
 	t.Parallel()
 	url := testdb.Bare(t)

@@ -12,8 +12,8 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// fillReady writes tasks of a busy workspace: all may be claimed, but the newest thousand of each priority wait for
-// others. User 2 is a member of many workspaces without tasks, too.
+// fillReady writes tasks of a busy workspace: all may be claimed, except the newest thousand of each priority, which
+// wait for others. User 2 is also a member of many workspaces without tasks.
 const fillReady = `
 	SET session_replication_role = replica;
 	INSERT INTO users (name, telegram_id, status) SELECT 'u', n, 'ACTIVE' FROM generate_series(1, 3) n;
@@ -27,7 +27,7 @@ const fillReady = `
 	SET session_replication_role = DEFAULT;
 	ANALYZE`
 
-// TestNextReadsFewRows chooses tasks among many, again and again, and wants PostgreSQL to find them by an index.
+// TestNextReadsFewRows chooses tasks among many, repeatedly, and requires PostgreSQL to find them by an index.
 func TestNextReadsFewRows(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t)
@@ -58,14 +58,14 @@ func TestNextReadsFewRows(t *testing.T) {
 			}
 		}
 
-		s.Close() // a session that ends tells PostgreSQL what it has read
+		s.Close() // PostgreSQL gets a session's statistics when it ends
 		if read := (testdb.RowsRead(t, url) - before) / listRuns; read > lying/20 {
 			t.Errorf("%s: %d rows are read each time", name, read)
 		}
 	}
 }
 
-// TestChoices replaces the choice of a request, until it is done.
+// TestChoices replaces a request's choice, until it is done.
 func TestChoices(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -95,7 +95,7 @@ func TestChoices(t *testing.T) {
 	choose(r, first, third, false)
 	is(r, second, false)
 
-	// the claim of another choice is kept: this is not the present one
+	// the stored claim is for another choice than the current one
 	row := o.made(task.NewTask{})[0]
 	_, err := core.KeepAnswer(ctx, o.Answers, r.Attempt(first), task.TaskAnswerOf(&row, nil))
 	o.must(err)

@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// due lists what is due as "<user>:<entity>:<seqs>".
+// due lists due notifications as "<user>:<entity>:<seqs>".
 func (s *downloadRig) due(workloads ...string) (found []notice.Notice, shown []string) {
 	s.t.Helper()
 	found, err := s.Notices.Due(s.t.Context(), workloads, 10)
@@ -25,7 +25,7 @@ func (s *downloadRig) due(workloads ...string) (found []notice.Notice, shown []s
 	return found, shown
 }
 
-// TestDownloadNotices plans who hears of what: the owner, of an end and of a standstill that is not their own doing.
+// TestDownloadNotices plans who is notified: the owner, of an end and of a stall that they did not cause.
 func TestDownloadNotices(t *testing.T) {
 	t.Parallel()
 	s := newDownloadRig(t)

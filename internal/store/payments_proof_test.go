@@ -9,18 +9,16 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// requested is the order of a purchase with the number of the next request.
+// requested is the order of a purchase whose link accepts money for ten minutes.
 func (b *bank) requested(hash string) transaction.PaymentOrder {
 	b.t.Helper()
 	order := b.want(hash, transaction.Purchase)
-	number, err := b.Transactions.NextRequest(b.t.Context(), order.Turn)
-	b.must(err)
-	order.RequestID, order.RequestNumber, order.LinkUntil = "r", number, b.now.Add(10*time.Minute)
+	order.RequestID, order.LinkUntil = "r", b.now.Add(10*time.Minute)
 	return order
 }
 
-// signedByNumber takes a new order to the signature of its purchase, which has the number of its request.
-func (b *bank) signedByNumber(sender string) (hash string, payment transaction.Payment) {
+// signedForLink takes a new order to the signature of its purchase, whose link accepts money for ten minutes.
+func (b *bank) signedForLink(sender string) (hash string, payment transaction.Payment) {
 	b.t.Helper()
 	hash = b.ordered(sender, 3*coin)
 	payment, err := b.sign(b.requested(hash), transaction.Limits{})
@@ -28,20 +26,27 @@ func (b *bank) signedByNumber(sender string) (hash string, payment transaction.P
 	return hash, payment
 }
 
-// paidByNumber takes a new order to a purchase on the chain, which has the number of its request.
-func (b *bank) paidByNumber(sender string) (hash string, payment transaction.Payment) {
+// paidForLink takes a new order to a purchase on the chain, within its link's time.
+func (b *bank) paidForLink(sender string) (hash string, payment transaction.Payment) {
 	b.t.Helper()
-	hash, payment = b.signedByNumber(sender)
+	hash, payment = b.signedForLink(sender)
 	b.accept(payment)
 	b.scan()
 	return hash, payment
+}
+
+// laterRequest begins to buy another order, after the time in which a paid purchase must be confirmed.
+func (b *bank) laterRequest(p transaction.Payment) {
+	b.t.Helper()
+	b.exec(`UPDATE payments SET settled_at = settled_at - $2::interval WHERE id = $1`, p.ID, transaction.ConfirmTime)
+	b.ordered("later", 2*coin)
 }
 
 // TestProofOfAPurchase ends a paid purchase with every proof, and without one.
 func TestProofOfAPurchase(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		later, unconfirmed, unknown bool          // a later request was made; the confirmation was not taken; the link's end is not known
+		later, unconfirmed, unknown bool          // later request made; confirmation not accepted; link's end unknown
 		arrived                     time.Duration // after the link's end
 		done, proven                bool
 	}{
@@ -58,8 +63,8 @@ func TestProofOfAPurchase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBank(t)
-			hash, payment := b.paidByNumber("ann")
-			b.settle(payment.ID, transaction.Destination{Kept: true, At: payment.LinkUntil.Add(c.arrived)})
+			hash, payment := b.paidForLink("ann")
+			b.settle(payment, transaction.Destination{Kept: true, At: payment.LinkUntil.Add(c.arrived)})
 			if !c.unconfirmed {
 				b.must(b.Transactions.MarkPurchaseConfirmed(t.Context(), payment.ID))
 			}
@@ -67,8 +72,7 @@ func TestProofOfAPurchase(t *testing.T) {
 				b.exec(`UPDATE payments SET link_until = NULL WHERE id = $1`, payment.ID)
 			}
 			if c.later {
-				_, err := b.Transactions.NextRequest(t.Context(), b.claim(hash))
-				b.must(err)
+				b.laterRequest(payment)
 			}
 
 			snapshot, err := b.Transactions.Finish(t.Context(), hash, 1, c.done)
@@ -86,19 +90,19 @@ func TestProofOfAPurchase(t *testing.T) {
 	}
 }
 
-// TestPurchaseThatCameBackIsNoProof asks for the end of a purchase that no one has kept.
+// TestPurchaseThatCameBackIsNoProof tries to end a purchase whose money nobody kept.
 func TestPurchaseThatCameBackIsNoProof(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
-	hash, payment := b.paidByNumber("ann")
+	hash, payment := b.paidForLink("ann")
 	b.must(b.Transactions.MarkPurchaseConfirmed(t.Context(), payment.ID))
-	_, err := b.Transactions.NextRequest(t.Context(), b.claim(hash))
-	b.must(err)
-	_, err = b.Transactions.Finish(t.Context(), hash, 1, true)
+	b.laterRequest(payment)
+	_, err := b.Transactions.Finish(t.Context(), hash, 1, true)
 	b.refused(err, fault.PaymentUndecided)
 }
 
-// TestMessageOfSeveralIsNoLostPayment reads a message of several payments, as none of ours is: it belongs to no order.
+// TestMessageOfSeveralIsNoLostPayment reads a message with several payments, unlike any of ours: it belongs to no
+// order.
 func TestMessageOfSeveralIsNoLostPayment(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -119,27 +123,18 @@ func TestMessageOfSeveralIsNoLostPayment(t *testing.T) {
 	b.balanced()
 }
 
-// TestNoPurchaseIsTheLastAfterARestore sets the record back while a purchase is paid: Fragment's last one may be another.
+// TestNoPurchaseIsTheLastAfterARestore sets the record back while a purchase is paid: Fragment's last one may be
+// another.
 func TestNoPurchaseIsTheLastAfterARestore(t *testing.T) {
 	t.Parallel()
-	for name, sign := range map[string]func(b *bank) (string, transaction.Payment){
-		"with a number": func(b *bank) (string, transaction.Payment) { return b.signedByNumber("ann") },
-		"without a number": func(b *bank) (string, transaction.Payment) {
-			hash := b.ordered("ann", 3*coin)
-			return hash, b.signed(hash, transaction.Purchase)
-		},
-	} {
-		b := newBank(t)
-		hash, payment := sign(b)
-		b.accept(payment)
-		b.scan()
-		if p, err := b.Transactions.LivePayment(t.Context(), hash, transaction.Purchase); err != nil || !p.Last {
-			t.Errorf("%s: %+v %v", name, p, err)
-		}
-
-		b.must(b.Operations.AfterRestore(t.Context()))
-		b.settle(payment.ID, transaction.Destination{Kept: true, At: b.now})
-		_, err := b.Transactions.Finish(t.Context(), hash, 1, true)
-		b.refused(err, fault.PaymentUndecided)
+	b := newBank(t)
+	hash, payment := b.paidForLink("ann")
+	if p, err := b.Transactions.LivePayment(t.Context(), hash, transaction.Purchase); err != nil || !p.Last {
+		t.Errorf("%+v %v", p, err)
 	}
+
+	b.must(b.Operations.AfterRestore(t.Context()))
+	b.settle(payment, transaction.Destination{Kept: true, At: b.now})
+	_, err := b.Transactions.Finish(t.Context(), hash, 1, true)
+	b.refused(err, fault.PaymentUndecided)
 }

@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestSigningIsRefused wants payments that must not be; each leaves everything as it was.
+// TestSigningIsRefused requests payments that must not be made; each leaves everything as it was.
 func TestSigningIsRefused(t *testing.T) {
 	t.Parallel()
 	world := newRig(t)
@@ -27,20 +27,19 @@ func TestSigningIsRefused(t *testing.T) {
 		pen    error
 		want   fault.Code
 	}{
-		"its turn was left": {before: func(b *bank, hash string) {
-			b.must(b.Transactions.LeaveTurn(t.Context(), b.claim(hash)))
-		}, want: fault.NoTurn},
-		"a later claim": {before: func(b *bank, hash string) { b.claim(hash) }, want: fault.NoTurn},
+		"an attempt after it": {before: func(b *bank, hash string) { b.want(hash, transaction.Purchase) }, want: fault.NoTurn},
+		"a later request":     {before: func(b *bank, _ string) { b.ordered("bob", 2*coin) }, want: fault.NoTurn},
+		"no request":          {order: func(o *transaction.PaymentOrder, _ int64) { o.RequestNumber-- }, want: fault.NoTurn},
+		"nobody's attempt":    {order: func(o *transaction.PaymentOrder, _ int64) { o.TakenBy = "" }, want: fault.NoTurn},
 		"another kind": {order: func(o *transaction.PaymentOrder, _ int64) {
-			o.Kind = transaction.Refund
-			o.Destination = address("ann")
+			o.Kind, o.Destination = transaction.Refund, address("ann")
 		}, want: fault.InvalidTransition},
 		"above the limit for one": {limits: transaction.Limits{PerPurchase: 2*coin - 1}, want: fault.PaymentLimit},
 		"above the limit per day": {limits: transaction.Limits{PerDay: 4*coin - 1}, want: fault.DailyLimit},
 		"more than there is":      {order: func(o *transaction.PaymentOrder, free int64) { o.AmountNano = free - gas + 1 }, want: fault.InsufficientFunds},
 		"no room for gas":         {order: func(o *transaction.PaymentOrder, free int64) { o.AmountNano = free }, want: fault.InsufficientFunds},
 		"nothing":                 {order: func(o *transaction.PaymentOrder, _ int64) { o.AmountNano = 0 }, want: fault.Validation},
-		"an attempt that is over": {order: func(o *transaction.PaymentOrder, _ int64) { o.Attempt = 0 }, want: fault.InvalidTransition},
+		"an attempt that is over": {order: func(o *transaction.PaymentOrder, _ int64) { o.Attempt = 0 }, want: fault.NoTurn},
 		"a person looks at it":    {before: func(b *bank, hash string) { b.ok(b.Transactions.Review(t.Context(), hash, 1, "r")) }, want: fault.InvalidTransition},
 		"it has failed":           {before: func(b *bank, hash string) { b.fail(hash, "m", lifecycle.UnknownError, false) }, want: fault.InvalidTransition},
 		"a time that has passed":  {until: -time.Minute, want: fault.Validation},
@@ -50,7 +49,7 @@ func TestSigningIsRefused(t *testing.T) {
 			own := *world
 			own.t = t
 			b := own.bank()
-			// Somebody's purchase of two coins went well, and somebody else is owed a coin.
+			// One customer's purchase of two coins succeeded, and another customer is owed a coin.
 			b.bought(b.ordered("early", 3*coin))
 			b.incoming(address("owner"), 3*coin, false)
 			owed := b.ordered("owed", coin)
@@ -85,7 +84,7 @@ func TestSigningIsRefused(t *testing.T) {
 				t.Errorf("before %v, after %v", before, after)
 			}
 
-			if c.before == nil { // all is well with the order itself, up to the last nano
+			if c.before == nil { // nothing is wrong with the order itself, up to the last nano
 				order = b.want(hash, transaction.Purchase)
 				order.AmountNano = free - gas
 				if _, err := b.sign(order, transaction.Limits{PerPurchase: order.AmountNano, PerDay: order.AmountNano + 2*coin}); err != nil {
@@ -97,7 +96,7 @@ func TestSigningIsRefused(t *testing.T) {
 	}
 }
 
-// TestSigningRace signs one order from many sides: one signature is made, and all get it.
+// TestSigningRace signs one order concurrently: one signature is made, and all callers get it.
 func TestSigningRace(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -128,27 +127,27 @@ func TestSigningRace(t *testing.T) {
 	b.balanced()
 }
 
-// TestOneInFlight lets many orders claim the turn and sign at once: nobody signs while another payment is under way.
+// TestOneInFlight lets many orders begin and sign at once: one holds the wallet, and none signs while a payment is in
+// flight.
 func TestOneInFlight(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	var hashes []string
 	for _, sender := range []string{"a", "b", "c", "d", "e", "f"} {
-		hashes = append(hashes, b.ordered(sender, 3*coin))
+		hashes = append(hashes, b.deposit(sender, 3*coin))
 	}
 
 	var all sync.WaitGroup
 	var signed, refused atomic.Int64
 	for _, hash := range hashes {
-		order := b.want(hash, transaction.Purchase)
-		b.must(b.Transactions.LeaveTurn(t.Context(), order.Turn))
+		beginning := b.beginning(hash, 2*coin)
 		all.Go(func() {
-			turn, err := b.Transactions.ClaimTurn(t.Context(), hash)
+			order, err := b.begin(beginning)
 			if err == nil {
-				order.Turn = turn
+				_, err = b.sign(order, transaction.Limits{})
 			}
 
-			switch _, err := b.sign(order, transaction.Limits{}); {
+			switch {
 			case err == nil:
 				signed.Add(1)
 			case fault.CodeOf(err) == fault.NoTurn:
@@ -193,7 +192,7 @@ func TestDeadPayment(t *testing.T) {
 	}
 
 	snapshot := b.ok(b.Transactions.SnapshotOf(ctx, hash))
-	if snapshot.Attempt != 1 || snapshot.Signed != 1 || snapshot.Purchase.State != transaction.PaymentDead {
+	if snapshot.Attempt != 1 || snapshot.Purchase.State != transaction.PaymentDead {
 		t.Errorf("%+v", snapshot)
 	}
 	if b.accept(first) {
@@ -201,12 +200,12 @@ func TestDeadPayment(t *testing.T) {
 	}
 
 	second := b.signed(hash, transaction.Purchase)
-	if second.Attempt != 2 || second.Seqno != first.Seqno || b.tx(hash).Attempt != 2 {
+	if second.Attempt != 1 || second.Seqno != first.Seqno {
 		t.Errorf("%+v", second)
 	}
 
 	balance := b.balance
-	b.balance = fee // the trap: the contract takes the order, uses it up and pays nothing
+	b.balance = fee // the trap: the contract accepts the order, uses it up and pays nothing
 	b.accept(second)
 	b.balance = balance - fee
 	b.scan()
@@ -216,19 +215,19 @@ func TestDeadPayment(t *testing.T) {
 
 	b.balanced()
 
-	b.seqno-- // the answer of a server that lags behind
+	b.seqno-- // the answer of a lagging server
 	want := b.want(hash, transaction.Purchase)
 	b.seqno++
 	third, err := b.sign(want, transaction.Limits{})
 	b.must(err)
-	if third.Seqno != second.Seqno+1 || third.Attempt != 3 {
+	if third.Seqno != second.Seqno+1 {
 		t.Errorf("%+v", third)
 	}
 
 	b.accept(third)
 	b.scan()
-	b.settle(third.ID, transaction.Destination{Kept: true})
-	b.ok(b.Transactions.Finish(ctx, hash, 3, true))
+	b.settle(third, transaction.Destination{Kept: true})
+	b.ok(b.Transactions.Finish(ctx, hash, 1, true))
 	want4 := []string{
 		"detected", "locked", "payment_signed", "payment_dead", "payment_signed", "payment_dead", "payment_signed",
 		"payment_paid", "payment_kept", "processed",
@@ -240,7 +239,7 @@ func TestDeadPayment(t *testing.T) {
 	b.balanced()
 }
 
-// TestRetryAfterDeath fails with a dead payment and is tried again.
+// TestRetryAfterDeath fails with a dead payment and is retried.
 func TestRetryAfterDeath(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -249,7 +248,7 @@ func TestRetryAfterDeath(t *testing.T) {
 	b.expire()
 	b.fail(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable, false)
 	snapshot := b.ok(b.Transactions.Retry(t.Context(), transaction.Request{Hash: hash, Attempt: 1}))
-	if snapshot.Attempt != 2 || snapshot.Signed != 0 || snapshot.State != lifecycle.TransactionProcessing {
+	if snapshot.Attempt != 2 || snapshot.State != lifecycle.TransactionProcessing {
 		t.Errorf("%+v", snapshot)
 	}
 	if payment := b.paid(hash); payment.Attempt != 2 || payment.State != transaction.PaymentPaid {
@@ -259,8 +258,8 @@ func TestRetryAfterDeath(t *testing.T) {
 	b.balanced()
 }
 
-// TestStrangePayments finds on the chain what we did not sign, or what had passed for dead: a person has to review it, and
-// nothing is bought again.
+// TestStrangePayments finds payments on the chain that we did not sign, or that counted as dead: a review is required,
+// and nothing is bought again.
 func TestStrangePayments(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -316,8 +315,8 @@ func TestStrangePayments(t *testing.T) {
 	}
 }
 
-// TestLatePaymentOfAFailure finds that a transaction that has failed was bought after all: no refund is signed, no
-// retry is made.
+// TestLatePaymentOfAFailure finds that a failed transaction was bought after all: no refund is signed, no retry is
+// made.
 func TestLatePaymentOfAFailure(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -330,7 +329,7 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 		b.scan()
 	}
 
-	b.deposit("rich", 100*coin)
+	rich := b.deposit("rich", 100*coin)
 	owed := b.ordered("ann", 3*coin)
 	first := b.signed(owed, transaction.Purchase)
 	b.expire()
@@ -340,8 +339,7 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 	found(first)
 	_, err := b.sign(order, transaction.Limits{})
 	b.refused(err, fault.InvalidTransition)
-	b.must(b.Transactions.LeaveTurn(ctx, order.Turn))
-	if queue, err := b.Transactions.PaymentQueue(ctx, b.wallet, 10); err != nil || len(queue) != 0 {
+	if queue, err := b.Transactions.PaymentQueue(ctx, b.wallet, 10); err != nil || len(queue) != 1 || queue[0].TransactionHash != rich {
 		t.Errorf("%+v, %v", queue, err)
 	}
 
@@ -364,15 +362,16 @@ func TestLatePaymentOfAFailure(t *testing.T) {
 	b.balanced()
 }
 
-// TestAbandonedPurchases lists what nobody else asks for: paid, not known to be kept, and no workflow waits for it.
+// TestAbandonedPurchases lists purchases that nothing else follows: paid, not known to be kept, and without a waiting
+// workflow.
 func TestAbandonedPurchases(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	ctx := t.Context()
 	want := func(when string, n int) {
 		t.Helper()
-		if found, err := b.Transactions.AbandonedPurchases(ctx, b.wallet, 10); err != nil || len(found) != n {
-			t.Errorf("%s: %+v, %v", when, found, err)
+		if loose, err := b.Transactions.Loose(ctx, b.wallet, 10, 10); err != nil || len(loose.Abandoned) != n {
+			t.Errorf("%s: %+v, %v", when, loose, err)
 		}
 	}
 
@@ -383,12 +382,12 @@ func TestAbandonedPurchases(t *testing.T) {
 	want("in review", 1)
 	b.ok(b.Transactions.Resolve(ctx, transaction.Request{Hash: hash, Attempt: 1}, lifecycle.TransactionFailed, "m"))
 	want("ended without it", 1)
-	b.settle(payment.ID, transaction.Destination{ReturnedNano: payment.PaidNano - 1})
+	b.settle(payment, transaction.Destination{ReturnedNano: payment.PaidNano - 1})
 	want("it is back", 0)
 	b.balanced()
 }
 
-// TestBounce gets the money of a purchase back, and hears of it from both sides in either order.
+// TestBounce gets a purchase's money back, and learns of it from both sides in either order.
 func TestBounce(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -407,15 +406,15 @@ func TestBounce(t *testing.T) {
 			}
 		}
 
-		_, err := b.Transactions.SettleDestination(ctx, payment.ID, transaction.Destination{ReturnedNano: payment.PaidNano + 1})
+		_, err := b.Transactions.SettleDestination(ctx, payment, transaction.Destination{ReturnedNano: payment.PaidNano + 1})
 		b.refused(err, fault.Validation)
 		for range 2 {
-			if ref := b.settle(payment.ID, transaction.Destination{ReturnedNano: back}); ref.State != transaction.PaymentBounced {
+			if ref := b.settle(payment, transaction.Destination{ReturnedNano: back}); ref.State != transaction.PaymentBounced {
 				t.Errorf("%+v", ref)
 			}
 		}
 
-		_, err = b.Transactions.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
+		_, err = b.Transactions.SettleDestination(ctx, payment, transaction.Destination{Kept: true})
 		b.refused(err, fault.InvalidTransition)
 		if !chainFirst {
 			if money := b.balanced(); money[transaction.AccountReturning] != back {
@@ -432,14 +431,13 @@ func TestBounce(t *testing.T) {
 			after[transaction.AccountGas] != before[transaction.AccountGas]+2*fee || after[transaction.AccountWallet] != b.balance {
 			t.Errorf("before %v, after %v", before, after)
 		}
-		if again := b.bought(hash); again.Attempt != 2 {
+		if again := b.bought(hash); again.ID == payment.ID {
 			t.Errorf("%+v", again)
 		}
 	}
 }
 
-// TestRefund gives a deposit back, less what it costs: not to another one, not more, not twice, and after failures
-// again.
+// TestRefund refunds a deposit, less its cost: not to another sender, not more, not twice, and again after failures.
 func TestRefund(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -483,7 +481,7 @@ func TestRefund(t *testing.T) {
 	}
 
 	back := 3*coin - gas - fee
-	b.settle(bounced.ID, transaction.Destination{ReturnedNano: back})
+	b.settle(bounced, transaction.Destination{ReturnedNano: back})
 	if b.tx(hash).RefundDueNano != back {
 		t.Errorf("%+v", b.tx(hash))
 	}
@@ -495,7 +493,7 @@ func TestRefund(t *testing.T) {
 	kept := b.signed(hash, transaction.Refund)
 	b.accept(kept)
 	b.scan()
-	b.settle(kept.ID, transaction.Destination{Kept: true})
+	b.settle(kept, transaction.Destination{Kept: true})
 	money := b.balanced()
 	if money[transaction.AccountRefunded] != back-gas || money[transaction.AccountRefundDue] != 0 || b.tx(hash).Attempt != 1 {
 		t.Errorf("%v", money)
@@ -506,7 +504,7 @@ func TestRefund(t *testing.T) {
 	}
 }
 
-// TestWriteOff gives up what is owed: it is nobody's any more and never paid back, but not while it may be on its way.
+// TestWriteOff cancels a debt: it is no longer owed to anybody and never paid back; refused while it may be in transit.
 func TestWriteOff(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -519,10 +517,11 @@ func TestWriteOff(t *testing.T) {
 	b.fail(hash, "Username not found", lifecycle.NonRetryable, true)
 	b.signed(hash, transaction.Refund)
 	_, err = b.Transactions.WriteOffRefund(ctx, request)
-	b.refused(err, fault.InvalidTransition) // it is on its way
+	b.refused(err, fault.InvalidTransition) // it is in transit
 	b.expire()
 
 	order := b.want(hash, transaction.Refund)
+	request.RequestID = "once"
 	for range 2 { // the second one changes nothing
 		if got := b.ok(b.Transactions.WriteOffRefund(ctx, request)); got.RefundDue != 0 || got.State != lifecycle.TransactionFailed {
 			t.Errorf("%+v", got)
@@ -539,7 +538,7 @@ func TestWriteOff(t *testing.T) {
 	}
 }
 
-// TestWriteOffDecides ends the review of a refund above the limit: there is nothing to allow any more.
+// TestWriteOffDecides ends the review of a refund above the limit: there is nothing left to approve.
 func TestWriteOffDecides(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -570,7 +569,7 @@ func TestDailyLimit(t *testing.T) {
 	b.must(err)
 	b.accept(first)
 	b.scan()
-	b.settle(first.ID, transaction.Destination{Kept: true})
+	b.settle(first, transaction.Destination{Kept: true})
 	b.ok(b.Transactions.Finish(t.Context(), hash, 1, true))
 	next := b.ordered("d", 3*coin)
 	_, err = b.sign(b.want(next, transaction.Purchase), limits)
@@ -583,12 +582,12 @@ func TestDailyLimit(t *testing.T) {
 	b.expire()
 	for _, limits := range []transaction.Limits{{PerDay: coin}, {PerDay: coin, PerPurchase: 9 * coin}} {
 		_, err = b.sign(b.want(next, transaction.Purchase), limits)
-		b.refused(err, fault.PaymentLimit) // it would never fit into a day, and hold up all others until then
+		b.refused(err, fault.PaymentLimit) // it would never fit into a day, and block all others until then
 	}
 }
 
-// TestMoneyThatComesBackAfterSuccess asks for a person once more when a purchase that somebody has found processed
-// turns out to be unpaid.
+// TestMoneyThatComesBackAfterSuccess requires another review when a purchase resolved as processed turns out to be
+// unpaid.
 func TestMoneyThatComesBackAfterSuccess(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -599,7 +598,7 @@ func TestMoneyThatComesBackAfterSuccess(t *testing.T) {
 	processed := transaction.Request{Hash: hash, Attempt: 1, ActorID: &admin.ID}
 	b.ok(b.Transactions.Resolve(t.Context(), processed, lifecycle.TransactionProcessed, ""))
 
-	b.settle(payment.ID, transaction.Destination{ReturnedNano: payment.PaidNano - fee})
+	b.settle(payment, transaction.Destination{ReturnedNano: payment.PaidNano - fee})
 	if got := b.tx(hash); got.State != lifecycle.TransactionProcessed || !got.NeedsReview || got.ReviewReason != transaction.ReviewBounced {
 		t.Errorf("%+v", got)
 	}
@@ -619,8 +618,8 @@ func TestMoneyThatComesBackAfterSuccess(t *testing.T) {
 	b.balanced()
 }
 
-// TestMoneyThatComesBackAfterFailure owes the deposit when the purchase of an order that somebody has found failed comes
-// back: a workflow is to be started for it.
+// TestMoneyThatComesBackAfterFailure owes the deposit when the purchase of an order resolved as failed comes back: a
+// workflow must be started for it.
 func TestMoneyThatComesBackAfterFailure(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -641,7 +640,7 @@ func TestMoneyThatComesBackAfterFailure(t *testing.T) {
 		}
 	}
 	unstarted(0)
-	b.settle(payment.ID, transaction.Destination{ReturnedNano: payment.PaidNano - fee, Refund: true})
+	b.settle(payment, transaction.Destination{ReturnedNano: payment.PaidNano - fee, Refund: true})
 	unstarted(1)
 	if got := b.tx(hash); got.RefundDueNano == 0 {
 		t.Errorf("nothing is owed: %+v", got)

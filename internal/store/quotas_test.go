@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,7 +21,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// quotaRig is a database with users, a workspace and books that are an administrator's.
+// quotaRig is a database with users, a workspace and an administrator's books.
 type quotaRig struct {
 	*rig
 	boss, anna, bob account.User
@@ -52,10 +53,10 @@ func (r *quotaRig) workspace(owner account.User) int64 {
 	return made.ID
 }
 
-// quotaCase is one kind of things that a user may have a bounded number of.
+// quotaCase is one kind of limited things.
 type quotaCase struct {
 	limit string
-	// makes makes the n-th thing of a user by a key of its own and gives its id; the same key gives the same thing again.
+	// makes makes a user's thing by a key and returns its id; the same key returns the same thing.
 	makes func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error)
 	count string // SQL: how many user $1 has
 }
@@ -75,6 +76,17 @@ func quotaCases() []quotaCase {
 		},
 		{
 			limit: "downloads",
+			makes: func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error) {
+				job, _, err := on.Downloads.Create(r.t.Context(), download.Download{
+					UserID: user.ID, BookID: r.books[key], MediaType: download.MediaText, Source: "magnet", SourceURL: "magnet:?",
+					RequestKey: fmt.Sprint(key),
+				}, core.Event{Type: "enqueued", To: string(lifecycle.DownloadQueued)})
+				return job.ID, err
+			},
+			count: `SELECT count(*) FROM download_jobs WHERE user_id = $1`,
+		},
+		{
+			limit: "downloads_per_day",
 			makes: func(r *quotaRig, on *store.Store, user account.User, key int) (int64, error) {
 				job, _, err := on.Downloads.Create(r.t.Context(), download.Download{
 					UserID: user.ID, BookID: r.books[key], MediaType: download.MediaText, Source: "magnet", SourceURL: "magnet:?",
@@ -122,7 +134,7 @@ func plainTask() task.NewTask {
 	return task.NewTask{Title: "A task", Visibility: task.Public, Priority: task.PriorityNormal, Labels: []string{}}
 }
 
-// number asks the database for a number.
+// number queries the database for a number.
 func (w *rig) number(sql string, args ...any) (n int) {
 	w.t.Helper()
 	w.exec(`SELECT 1`) // connects
@@ -138,9 +150,9 @@ func wantQuota(t *testing.T, err error, limit string, maximum int) {
 	}
 }
 
-// TestQuotasHoldUnderRaces makes fifty things at once in two processes, each of which allows ten: ten are there then.
-// What was made is given again above the limit, too, and what has ended makes room. Other users and administrators are
-// not concerned.
+// TestQuotasHoldUnderRaces makes fifty things at once in two processes, each of which allows ten: ten exist afterwards.
+// Existing things are returned even above the limit, and ended ones make room. Other users and administrators are
+// unaffected.
 func TestQuotasHoldUnderRaces(t *testing.T) {
 	t.Parallel()
 	const maximum, asked = 10, 50
@@ -225,7 +237,43 @@ func TestTheSameRequestAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestABatchOfTasksFitsOrNot counts all tasks of a graph; live ones only count.
+// TestDownloadsOfADay lets a person and an agent of theirs request three downloads within a day: ended ones count,
+// those of the previous day do not.
+func TestDownloadsOfADay(t *testing.T) {
+	t.Parallel()
+	w := newQuotaRig(t, 9)
+	w.SetQuotas(core.Quotas{"downloads_per_day": 3})
+	agent, err := w.Accounts.CreateAgent(
+		t.Context(), w.anna.ID, "agent", account.Token{Name: "first", Scopes: []account.Scope{account.ScopeRead}}, account.NewToken(),
+	)
+	w.must(err)
+	makes := quotaCases()[slices.IndexFunc(quotaCases(), func(c quotaCase) bool { return c.limit == "downloads_per_day" })].makes
+	ask := func(user account.User, book int) error {
+		_, err := makes(w, w.Store, user, book)
+		return err
+	}
+
+	for book, user := range []account.User{w.anna, agent, w.anna} {
+		w.must(ask(user, book))
+		w.exec(`UPDATE download_jobs SET status = 'failed', failure_reason = 'enqueue_failed', created_at_utc = now() - ($1 || ' hours')::interval
+			WHERE status = 'queued'`, fmt.Sprint(20-book))
+	}
+
+	for _, user := range []account.User{w.anna, agent} {
+		err := ask(user, 3)
+		wantQuota(t, err, "downloads_per_day", 3)
+		if wait := fault.As(err).RetryAfter; wait > 4*time.Hour || wait < 3*time.Hour {
+			t.Errorf("to be repeated after %s", wait)
+		}
+	}
+	w.must(ask(w.bob, 3))
+
+	w.exec(`UPDATE download_jobs SET created_at_utc = now() - interval '25 hours' WHERE user_id = $1`, agent.ID)
+	w.must(ask(agent, 4))
+	wantQuota(t, ask(w.anna, 5), "downloads_per_day", 3)
+}
+
+// TestABatchOfTasksFitsOrNot counts all tasks of a graph; only live ones count.
 func TestABatchOfTasksFitsOrNot(t *testing.T) {
 	t.Parallel()
 	w := newQuotaRig(t, 0)
@@ -288,7 +336,7 @@ func TestWhoIsAboveALimit(t *testing.T) {
 		}
 	}
 
-	w.SetQuotas(core.Quotas{"tasks": 2, "deliveries": 2, "downloads": 2, "workspaces": 2, "members": 2, "books": 3, "tokens": 2, "webhooks": 2, "agents": 2})
+	w.SetQuotas(core.Quotas{"tasks": 2, "deliveries": 2, "downloads": 2, "downloads_per_day": 2, "workspaces": 2, "members": 2, "books": 3, "tokens": 2, "webhooks": 2, "agents": 2})
 	above, err := w.Operations.AboveQuotas(t.Context(), 10)
 	w.must(err)
 	got := map[string]int64{}
@@ -300,7 +348,7 @@ func TestWhoIsAboveALimit(t *testing.T) {
 		got[a.Limit]++
 	}
 
-	if want := map[string]int64{"tasks": 1, "deliveries": 1, "downloads": 1, "workspaces": 1, "members": 1, "tokens": 1, "webhooks": 1, "agents": 1}; !maps.Equal(got, want) {
+	if want := map[string]int64{"tasks": 1, "deliveries": 1, "downloads": 1, "downloads_per_day": 1, "workspaces": 1, "members": 1, "tokens": 1, "webhooks": 1, "agents": 1}; !maps.Equal(got, want) {
 		t.Errorf("above limits: %v, want %v", got, want)
 	}
 
@@ -310,7 +358,7 @@ func TestWhoIsAboveALimit(t *testing.T) {
 	}
 }
 
-// TestMembersOfAWorkspaceAreBounded lets users into one workspace at once.
+// TestMembersOfAWorkspaceAreBounded adds users to one workspace at once.
 func TestMembersOfAWorkspaceAreBounded(t *testing.T) {
 	t.Parallel()
 	const maximum = 5
@@ -357,8 +405,7 @@ func (w *rig) token(user account.User, ends *time.Time) error {
 	return err
 }
 
-// TestTokensOfAUserAreBounded makes twenty at once. What was revoked or is past its end makes room; administrators have
-// as many as they want.
+// TestTokensOfAUserAreBounded makes twenty at once. Revoked and expired ones make room; administrators have no limit.
 func TestTokensOfAUserAreBounded(t *testing.T) {
 	t.Parallel()
 	const maximum = 5

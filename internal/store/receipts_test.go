@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestReceipts finds transactions by their keys and by the user whom they are for.
+// TestReceipts finds transactions by their keys and by their recipient.
 func TestReceipts(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)

@@ -11,8 +11,8 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// pays lets the wallet carry out a payment that the record does not have: it was signed after the moment to which the
-// record was set back.
+// pays makes the wallet execute a payment missing from the record: it was signed after the moment to which the record
+// was restored.
 func (b *bank) pays(to string, nano int64) transaction.ChainTransaction {
 	b.seqno++
 	return b.happens(transaction.ChainTransaction{
@@ -22,8 +22,8 @@ func (b *bank) pays(to string, nano int64) transaction.ChainTransaction {
 	})
 }
 
-// TestLostPayments reads from the chain payments that the record has lost: nothing that they may have been for is paid
-// again, until a person has reviewed them.
+// TestLostPayments reads payments from the chain that the record has lost: nothing they may have been for is paid again
+// until a person has reviewed it.
 func TestLostPayments(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -37,21 +37,23 @@ func TestLostPayments(t *testing.T) {
 
 	fresh := b.deposit("fresh", 3*coin)
 
+	order := b.want(waiting, transaction.Purchase)
 	first, second := b.pays(shop, 2*coin), b.pays(shop, coin)
-	_, err := b.sign(b.want(waiting, transaction.Purchase), transaction.Limits{})
+	order.ChainSeqno, order.ChainLT = uint32(b.seqno), second.LT
+	_, err := b.sign(order, transaction.Limits{})
 	b.refused(err, fault.PaymentsHeld) // the record is behind
 	brought := b.scan()
 	if want := []string{failed, waiting, fresh}; !slices.Equal(brought.Lost, want) {
 		t.Errorf("a person has to look at %v, want %v", brought.Lost, want)
 	}
-	if _, err := b.sign(b.want(waiting, transaction.Purchase), transaction.Limits{}); err == nil {
+	if _, err := b.sign(order, transaction.Limits{}); err == nil {
 		t.Error("it was paid for again")
 	}
 	if again := b.scan(); len(again.Lost) != 0 {
 		t.Errorf("asked again about %v", again.Lost)
 	}
 
-	b.bought(b.ordered("later", 3*coin)) // what came later was not paid by those
+	b.bought(b.ordered("later", 3*coin)) // later orders were not paid by those
 
 	resolve := func(hash string, outcome lifecycle.TransactionState, payment string) (transaction.Snapshot, error) {
 		return b.Transactions.Resolve(
@@ -71,15 +73,15 @@ func TestLostPayments(t *testing.T) {
 	}
 
 	b.balanced()
-	b.quoted(fresh, 2*coin)
 	_, err = resolve(fresh, lifecycle.TransactionProcessed, first.Hash)
-	b.refused(err, fault.Validation) // it is the other one's
+	b.refused(err, fault.Validation) // it belongs to the other one
 	snapshot = b.ok(resolve(fresh, lifecycle.TransactionFailed, ""))
 	if snapshot.ErrorClass != lifecycle.UnknownError || snapshot.NeedsReview {
 		t.Errorf("%+v", snapshot)
 	}
 
 	b.ok(b.Transactions.Retry(ctx, transaction.Request{Hash: fresh, Attempt: snapshot.Attempt}))
+	b.quoted(fresh, 2*coin)
 	payment := b.bought(fresh)
 	if payment.Seqno != 4 {
 		t.Errorf("signed with seqno %d, want 4: two were paid before, two were lost, one came later", payment.Seqno)
@@ -91,9 +93,9 @@ func TestLostPayments(t *testing.T) {
 	}
 }
 
-// TestRelayedPayment lets the owner pay with the wallet's key and somebody else's gas: the order comes inside of a
-// relayer's message, which uses up a number and is none from outside. Nothing is signed until it is read, and then with
-// the chain's number.
+// TestRelayedPayment lets the owner pay with the wallet's key and someone else's gas: the order comes inside a
+// relayer's message, which uses up a number and is not external. Nothing is signed until it is read, and then with the
+// chain's number.
 func TestRelayedPayment(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -104,8 +106,7 @@ func TestRelayedPayment(t *testing.T) {
 		ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{Source: address("relayer"), Nano: coin / 10},
 		Out: []transaction.OutMessage{{Destination: address("owner"), Nano: coin / 20, BodyHash: digest("body")}},
 	})
-	_, err := b.sign(b.want(hash, transaction.Purchase), transaction.Limits{})
-	b.refused(err, fault.PaymentsHeld)
+	b.refused(second(b.begin(b.beginning(hash, 2*coin))), fault.PaymentsHeld)
 	if brought := b.scan(); len(brought.Lost) != 0 {
 		t.Errorf("a person has to look at %v, and we sign nothing that is relayed", brought.Lost)
 	}
@@ -118,8 +119,8 @@ func TestRelayedPayment(t *testing.T) {
 	b.balanced()
 }
 
-// TestAfterRestore gives no number twice, tells nothing again, and finds events whose server counted its transactions
-// otherwise.
+// TestAfterRestore assigns no number twice, sends no notification again, and finds events whose server numbered its
+// transactions differently.
 func TestAfterRestore(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

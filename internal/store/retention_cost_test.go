@@ -9,8 +9,8 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// TestRetentionReadsFewRows deletes a few of many old rows of each kind, again and again: each time PostgreSQL reads
-// those, and not the tables.
+// TestRetentionReadsFewRows deletes a few of many old rows of each kind, repeatedly: each time PostgreSQL reads those,
+// and not the tables.
 func TestRetentionReadsFewRows(t *testing.T) {
 	t.Parallel()
 	const batch = 20
@@ -18,7 +18,7 @@ func TestRetentionReadsFewRows(t *testing.T) {
 	fillWith(t, url, fillLists+`;`+fillRest)
 
 	policy := operations.Retention{}
-	for _, name := range []string{"deliveries", "tasks", "downloads", "events", "answers", "news", "alerts", "audit", "findings"} {
+	for _, name := range []string{"deliveries", "tasks", "downloads", "events", "answers", "news", "alerts", "audit", "findings", "refusals"} {
 		policy[name] = 1
 	}
 
@@ -43,7 +43,7 @@ func TestRetentionReadsFewRows(t *testing.T) {
 			}
 		}
 
-		s.Close() // a session that ends tells PostgreSQL what it has read
+		s.Close() // PostgreSQL gets a session's statistics when it ends
 		if read := (testdb.RowsRead(t, url) - before) / listRuns; read > lying/20 {
 			t.Errorf("%s: %d rows are read for each %d", old.Kind, read, batch)
 		}

@@ -21,7 +21,7 @@ func (w *rig) aged(days int, table, where string, columns ...string) {
 	}
 }
 
-// deleteOld deletes all that is old, a few rows at a time, and says how many of each kind.
+// deleteOld deletes everything old, a few rows at a time, and returns how many of each kind.
 func (w *rig) deleteOld(r operations.Retention) map[string]int64 {
 	w.t.Helper()
 	total := map[string]int64{}
@@ -61,7 +61,7 @@ func (w *rig) end(job delivery.Job) {
 	w.must(err)
 }
 
-// TestOldDeliveries keeps what is young, and what has not ended, however old it is.
+// TestOldDeliveries keeps young rows, and those that have not ended, however old.
 func TestOldDeliveries(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -71,7 +71,7 @@ func TestOldDeliveries(t *testing.T) {
 		old = append(old, w.job(user))
 	}
 
-	live := w.job(user) // in the middle of what goes
+	live := w.job(user) // among those to be deleted
 	late := w.job(user) // made long ago, ended now
 	for range 3 {
 		old = append(old, w.job(user))
@@ -88,9 +88,9 @@ func TestOldDeliveries(t *testing.T) {
 	w.end(young)
 
 	policy := operations.Retention{"deliveries": 90, "events": 50}
-	w.wantDeleted(w.deleteOld(operations.Retention{}), nil) // all is kept for ever
+	w.wantDeleted(w.deleteOld(operations.Retention{}), nil) // everything is kept forever
 	w.wantDeleted(w.deleteOld(operations.Retention{"deliveries": 101, "events": 101}), nil)
-	// The first event of the late one is old, and its job has ended.
+	// The late one's first event is old, but its job has ended.
 	w.wantDeleted(w.deleteOld(policy), map[string]int64{"deliveries": 8, "delivery_events": 1})
 	w.wantDeleted(w.deleteOld(policy), nil) // again: nothing
 
@@ -115,7 +115,7 @@ func TestOldDeliveries(t *testing.T) {
 	}
 }
 
-// TestOldTasks keeps tasks that somebody still needs.
+// TestOldTasks keeps tasks that are still needed.
 func TestOldTasks(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -148,13 +148,13 @@ func TestOldTasks(t *testing.T) {
 		t.Errorf("%d blockers are left, want the door", n)
 	}
 
-	state := o.move(graph[3], lifecycle.TaskInProgress, &o.ann.ID) // its events go on where they were
+	state := o.move(graph[3], lifecycle.TaskInProgress, &o.ann.ID) // its events continue where they were
 	if state.Version != 2 {
 		t.Errorf("the lock is at version %d, want 2", state.Version)
 	}
 }
 
-// TestOldDownloads deletes jobs, and neither books nor what is in the library.
+// TestOldDownloads deletes jobs, but neither books nor library files.
 func TestOldDownloads(t *testing.T) {
 	t.Parallel()
 	s := newDownloadRig(t)
@@ -171,7 +171,7 @@ func TestOldDownloads(t *testing.T) {
 	}
 }
 
-// TestOldNotes deletes answers, news, alerts and, when asked to, the audit log; never what moved money.
+// TestOldNotes deletes answers, notifications, alerts and, on request, the audit log; never records of money.
 func TestOldNotes(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -187,7 +187,7 @@ func TestOldNotes(t *testing.T) {
 		b.must(err)
 		b.must(b.Notices.RaiseAlert(t.Context(), notice.AlertChain))
 		b.must(b.Notices.ResolveAlert(t.Context(), notice.AlertChain))
-		_, err = b.Notices.TakeUnsentAlerts(t.Context(), 0) // its end is told: the next one is another incident
+		_, err = b.Notices.TakeUnsentAlerts(t.Context(), 0) // its end is sent: the next one is another incident
 		b.must(err)
 		b.must(b.Accounts.Audit(t.Context(), account.AuditEntry{ActorID: &user.ID, Action: "look", Outcome: "done", Door: "cli"}))
 		b.exec(
@@ -222,7 +222,7 @@ func TestOldNotes(t *testing.T) {
 	}
 }
 
-// TestOldFindings deletes what was settled long ago, not what is open or was met again of late.
+// TestOldFindings deletes what was settled long ago, not what is open or was recently found again.
 func TestOldFindings(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

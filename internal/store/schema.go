@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// SchemaVersion is the version of the schema that this program works with: the number of its last migration.
+// SchemaVersion is the schema version that this program needs: the number of its last migration.
 func SchemaVersion() (int64, error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -21,8 +21,8 @@ func SchemaVersion() (int64, error) {
 	return goose.NumericComponent(names[len(names)-1])
 }
 
-// MigrateTo brings the schema of the database at url to a version, which a restored record may need to be older than this
-// program's. It never goes back.
+// MigrateTo migrates the database at url up to a version, which a restored record may need to be older than this
+// program's. It never migrates down.
 func MigrateTo(ctx context.Context, url string, version int64) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -34,8 +34,8 @@ func MigrateTo(ctx context.Context, url string, version int64) error {
 	})
 }
 
-// migrate lets fn migrate the database at url; a lock allows one process at a time. Its statements have no time limit, on
-// connections of their own.
+// migrate lets fn migrate the database at url. A lock admits one process at a time. Statements run on separate
+// connections without a time limit.
 func migrate(url string, files fs.FS, fn func(*goose.Provider) error) error {
 	config, err := core.Pool{}.Config(url, nil)
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
+	"stagecoach/internal/store/account"
 )
 
-// TestReseal follows the order of the handbook: the new key behind the old one, then before it, then alone.
+// TestReseal follows the handbook's order: the new key behind the old one, then before it, then alone.
 func TestReseal(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), testdb.URL(t)
@@ -58,8 +59,8 @@ func TestReseal(t *testing.T) {
 	}
 }
 
-// TestSealedValuesAreBoundToTheirRow swaps encrypted values between rows and columns: none opens at another place, also
-// not for the command that encrypts them again.
+// TestSealedValuesAreBoundToTheirRow swaps encrypted values between rows and columns: none can be decrypted at another
+// place, not even by the command that re-encrypts them.
 func TestSealedValuesAreBoundToTheirRow(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -107,5 +108,37 @@ func TestSealedValuesAreBoundToTheirRow(t *testing.T) {
 	}
 	if got, err := w.Webhooks.ByID(ctx, ann.ID, hers.ID); err != nil || got.Address != hookAddress {
 		t.Errorf("at its place: %q, %v", got.Address, err)
+	}
+}
+
+// TestAttemptsOpenInAllProcesses of an installation, even during a key change, and nowhere else.
+func TestAttemptsOpenInAllProcesses(t *testing.T) {
+	t.Parallel()
+	older, newer := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
+	open := func(keys ...[]byte) *account.Store {
+		s, err := store.Open(t.Context(), testdb.URL(t), keys...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		return s.Accounts
+	}
+
+	sealed := open(older).SealAttempt([]byte("kept"))
+	if bytes.Contains(sealed, []byte("kept")) {
+		t.Error("the browser can read its attempt")
+	}
+	for _, s := range []*account.Store{open(older), open(newer, older)} {
+		if kept, err := s.OpenAttempt(sealed); err != nil || string(kept) != "kept" {
+			t.Errorf("another process gets %q, %v", kept, err)
+		}
+	}
+	if _, err := open(newer).OpenAttempt(sealed); err == nil {
+		t.Error("another installation opens the attempt")
+	}
+	for _, made := range [][]byte{nil, []byte("kept"), append([]byte{0}, sealed...), sealed[:len(sealed)-1]} {
+		if _, err := open(older).OpenAttempt(made); err == nil {
+			t.Errorf("%q opens", made)
+		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// signedIn says whether a session's secret is known.
+// signedIn reports whether a session's secret is known.
 func (w *rig) signedIn(secret string) bool {
 	w.t.Helper()
 	_, _, err := w.Accounts.SessionOf(w.t.Context(), secret)
@@ -26,7 +26,7 @@ func (w *rig) signIn(user account.User, secret string) {
 	w.must(err)
 }
 
-// TestALinkSignsInOnce spends links: once, not after another was made, and not after their time.
+// TestALinkSignsInOnce spends links: once, not after another was made, and not after their expiry.
 func TestALinkSignsInOnce(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -147,7 +147,7 @@ func TestSessionsAreFewAndEnd(t *testing.T) {
 	}
 }
 
-// TestConfirming proves again who a person is, by the code of a session.
+// TestConfirming proves a person's identity again, by a session's code.
 func TestConfirming(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

@@ -14,17 +14,19 @@ import (
 	"stagecoach/internal/store"
 )
 
-// mayScan are parts of the statements that read whole tables on purpose, and why they may.
+// mayScan are parts of the statements that scan whole tables on purpose, and why they may.
 var mayScan = map[string]string{
 	`INSERT INTO counts (kind, key, n, ended) SELECT kind, key, n, true`: "the count of all rows that have ended, once a day",
 	`SELECT id, status, created_at, finished_at, extract(epoch`:          "statistics of tasks: the 10,000 that they look at are half of all here",
-	`DELETE FROM boards b USING jobs j WHERE j.user_id = $1`:             "a person who is forgotten has half of all rows here",
+	`DELETE FROM boards WHERE (workload = `:                              "a person who is forgotten has half of all rows here",
+	`UPDATE jobs SET file_name = 'removed'`:                              "the same",
+	`UPDATE download_jobs SET content_path = CASE WHEN status`:           "the same",
 	`UPDATE events SET xid = '3'`:                                        "after a restore, once",
 	`UPDATE webhooks w SET events_lost = true`:                           "after a restore, once",
 	`UPDATE news SET state = 'unknown'`:                                  "after a restore, once",
 }
 
-// fillRest writes what fillLists leaves out of the tables that grow for ever: events of every workload and of books.
+// fillRest fills the ever-growing tables that fillLists leaves out: events of every workload and of books.
 var fillRest = `
 	SET session_replication_role = replica;
 	INSERT INTO events (workload, entity_id, seq, type, to_state, comment, created_at)
@@ -38,11 +40,11 @@ var fillRest = `
 	SET session_replication_role = DEFAULT;
 	ANALYZE`
 
-// scanned finds the scan of a table of rows, of events, of boards or of news.
+// scanned matches the scan of a table of rows, events, live messages or notifications.
 var scanned = regexp.MustCompile(`Seq Scan on (` + strings.Join(store.RowTables(), "|") + `|[a-z]+_events|boards|news)\b`)
 
-// scans lists the statements for which PostgreSQL goes through a table that grows for ever, when it plans them once for
-// any values. Those of chosen are planned for their values: TestListsReadFewRows checks them.
+// scans lists the statements for which PostgreSQL scans an ever-growing table in a generic plan. Those of chosen are
+// planned for their values: TestListsReadFewRows checks them.
 func (s *statements) scans() (faults []string) {
 	ctx := context.Background()
 	conn, err := connectTemplate(ctx)
@@ -51,7 +53,7 @@ func (s *statements) scans() (faults []string) {
 	}
 	defer conn.Close(ctx)
 
-	tx, err := conn.Begin(ctx) // what it writes is undone
+	tx, err := conn.Begin(ctx) // its writes are rolled back
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -87,7 +89,7 @@ func (s *statements) mayScan(sql string) bool {
 	return false
 }
 
-// genericPlan is what PostgreSQL does for any values of the parameters.
+// genericPlan is PostgreSQL's plan for any values of the parameters.
 func genericPlan(ctx context.Context, tx pgx.Tx, sql string, parameters int) (plan string, err error) {
 	return plan, pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `PREPARE looked_at AS `+sql); err != nil {

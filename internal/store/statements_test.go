@@ -25,8 +25,7 @@ import (
 	"stagecoach/internal/store"
 )
 
-// checkedRun runs the package's tests, and then compares every statement that they have sent with what PostgreSQL makes
-// of it.
+// checkedRun runs the package's tests, and then compares every statement they sent with PostgreSQL's types.
 type checkedRun struct{ *testing.M }
 
 func (r *checkedRun) Run() int {
@@ -107,9 +106,8 @@ func (s *statements) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.
 func (s *statements) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (s *statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// mistyped prepares every statement and lists the parameters that PostgreSQL takes for something else than what the
-// program passes: a number that is too large for it, or that it reads as a text, is an error only on the day when
-// somebody sends it.
+// mistyped prepares every statement and lists the parameters whose PostgreSQL type differs from what the program
+// passes: a number that is too large for it, or that it reads as a text, fails only on the day when someone sends it.
 func (s *statements) mistyped() (faults []string) {
 	ctx := context.Background()
 	conn, err := connectTemplate(ctx)
@@ -144,7 +142,7 @@ func (s *statements) mistyped() (faults []string) {
 	return faults
 }
 
-// connectTemplate connects to the database that those of the tests are copies of.
+// connectTemplate connects to the database of which the tests' are copies.
 func connectTemplate(ctx context.Context) (*pgx.Conn, error) {
 	url, err := testdb.Template()
 	if err != nil {
@@ -160,7 +158,7 @@ func nameOf(conn *pgx.Conn, oid uint32) string {
 	return fmt.Sprint("type ", oid)
 }
 
-// fits says whether every value of a Go type is one of a PostgreSQL type.
+// fits reports whether every value of a Go type is valid for a PostgreSQL type.
 func fits(passed reflect.Type, oid uint32) bool {
 	for passed.Kind() == reflect.Pointer {
 		passed = passed.Elem()
@@ -199,8 +197,8 @@ func fits(passed reflect.Type, oid uint32) bool {
 	}
 }
 
-// typesOf lists what PostgreSQL may take the kinds for. An int is a count of the program's own, such as an attempt, and
-// fits an int4; ids, amounts and all that people send are int64.
+// typesOf lists the PostgreSQL types allowed for the kinds. An int is a count of the program's own, such as an attempt,
+// and fits an int4; ids, amounts and everything that people send are int64.
 var (
 	typesOf = map[reflect.Kind][]uint32{
 		reflect.Bool:    {pgtype.BoolOID},
@@ -226,8 +224,8 @@ var (
 	verb        = regexp.MustCompile(`%[a-z]`)
 )
 
-// missing lists the statements of the package that no test has sent: of these nobody knows whether they hold. Backups are left
-// out: they run on databases of their own, in tests of their own.
+// missing lists the statements of the package that no test has sent and that are therefore unchecked. Backups are left
+// out: they run on their own databases, in their own tests.
 func (s *statements) missing() (faults []string) {
 	names, err := filepath.Glob("*/*.go")
 	if err != nil {
@@ -266,8 +264,8 @@ func (s *statements) missingIn(name string) (faults []string) {
 	return faults
 }
 
-// sent says whether a text of the source, which may have gaps that are filled in, is part of a statement that a test
-// has sent.
+// sent reports whether a text from the source, which may have placeholders, is part of a statement that a test has
+// sent.
 func (s *statements) sent(text string) bool {
 	parts := verb.Split(text, -1)
 	for i := range parts {

@@ -10,12 +10,12 @@ import (
 	"stagecoach/internal/store"
 )
 
-// stateSet matches a list of states of a workload in a statement: those are made from the tables, in states.go.
+// stateSet matches a list of a workload's states in a statement: those are made from the tables, in states.go.
 var stateSet = regexp.MustCompile(`(state|status) (NOT )?IN \('(` + `QUEUED|CLAIMED|DOWNLOADING|STREAMING|DELIVERED|FAILED|CANCELLED|EXPIRED|NEW|IN_PROGRESS|BLOCKED|STUCK|DONE` +
 	`|queued|downloading|completed|failed|canceled|pending|processing|processed|signed|paid|dead|bounced)'`)
 
-// singleState matches a state of a workload, or a state or kind of a payment, that stands in a statement by itself. The
-// type of an event may have the same name.
+// singleState matches a workload's state, or a payment's state or kind, on its own in a statement. The type of an event
+// may have the same name.
 var (
 	singleState = regexp.MustCompile(`(?:[\w.]+ (?:=|<>|IN) \(?(?:'\w+', )*)?'(QUEUED|CLAIMED|DOWNLOADING|STREAMING|DELIVERED|FAILED|CANCELLED|EXPIRED` +
 		`|NEW|IN_PROGRESS|BLOCKED|STUCK|DONE|queued|downloading|completed|failed|canceled|pending|processing|processed|signed|paid|dead|bounced|purchase|refund)'`)
@@ -28,7 +28,7 @@ var stateWrite = regexp.MustCompile(
 )
 
 // TestStatesComeFromTheTables reads the sources of the record: no state and no set of states is written a second time,
-// and the state of a row is written once for each workload, by what asks the table.
+// and a row's state is written once per workload, by the code that consults the table.
 func TestStatesComeFromTheTables(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*/*.go")

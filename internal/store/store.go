@@ -24,7 +24,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Store is the record with all its parts. It is safe for concurrent use.
+// Store is the whole record. It is safe for concurrent use.
 type Store struct {
 	Answers      *core.Answers
 	Accounts     *account.Store
@@ -40,7 +40,7 @@ type Store struct {
 	db  *core.DB
 }
 
-// Parts lists the workloads of the record, in the order of lifecycle.Workloads.
+// Parts lists the record's workloads, in the order of lifecycle.Workloads.
 var Parts = operations.Parts{delivery.Part, task.Part, download.Part, transaction.Part}
 
 // tracer sees every statement. Only tests set it, before they open a store.
@@ -52,7 +52,7 @@ func Open(ctx context.Context, url string, keys ...[]byte) (*Store, error) {
 }
 
 // OpenPool connects to the database at url, without waiting for it. The keys, of 32 bytes each, protect OAuth tokens at
-// rest: the first one encrypts, all decrypt.
+// rest: the first one encrypts, any of them decrypts.
 func OpenPool(ctx context.Context, url string, p core.Pool, keys ...[]byte) (*Store, error) {
 	db, err := core.Open(ctx, url, p, tracer, keys)
 	if err != nil {
@@ -66,17 +66,14 @@ func OpenPool(ctx context.Context, url string, p core.Pool, keys ...[]byte) (*St
 	}, nil
 }
 
-// SetQuotas sets the quotas that are checked in the transaction that creates something, before the first use.
+// SetQuotas sets the quotas, which are checked in the creating transaction. Call it before the first use.
 func (s *Store) SetQuotas(q core.Quotas) { s.db.Quotas = q }
 
 // Close closes all connections.
 func (s *Store) Close() { s.db.Close() }
 
-// Ping returns nil when PostgreSQL answers.
-func (s *Store) Ping(ctx context.Context) error { return core.Unavailable(s.db.Ping(ctx)) }
-
-// Migrate brings the schema to this program's version; a lock allows one process at a time. Its statements have no time
-// limit, on connections of their own. A migration that meets a deadlock with a process at work is repeated.
+// Migrate migrates the schema to this program's version. A lock admits one process at a time. Statements run on
+// separate connections without a time limit. A migration that deadlocks with a running process is retried.
 func (s *Store) Migrate(ctx context.Context) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -87,16 +84,12 @@ func (s *Store) Migrate(ctx context.Context) error {
 
 func (s *Store) migrateWith(ctx context.Context, files fs.FS) error {
 	for {
-		err := s.migrateOnce(ctx, files)
+		err := migrate(s.url, files, func(provider *goose.Provider) error {
+			_, err := provider.Up(ctx)
+			return err
+		})
 		if !core.IsDeadlock(err) || ctx.Err() != nil {
 			return err
 		}
 	}
-}
-
-func (s *Store) migrateOnce(ctx context.Context, files fs.FS) error {
-	return migrate(s.url, files, func(provider *goose.Provider) error {
-		_, err := provider.Up(ctx)
-		return err
-	})
 }

@@ -32,7 +32,7 @@ type rig struct {
 	url  string
 	file delivery.File
 	keys int
-	conn *pgx.Conn // past the store, where a test needs it
+	conn *pgx.Conn // bypasses the store if a test needs it
 }
 
 func newRig(t *testing.T) *rig {
@@ -112,7 +112,7 @@ func TestTokensAreSealed(t *testing.T) {
 	}
 }
 
-// TestSeedIsTakenOnce configures a token, rotates it, starts again with the same and then with a new configuration.
+// TestSeedIsTakenOnce configures a token, rotates it, and starts again with the same and then with a new configuration.
 func TestSeedIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -139,7 +139,7 @@ func TestSeedIsTakenOnce(t *testing.T) {
 	}
 }
 
-// TestTokenIsRenewedByOne lets many renew at once: each sees what the one before has saved.
+// TestTokenIsRenewedByOne lets many renew at once: each sees what the previous one has saved.
 func TestTokenIsRenewedByOne(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -167,7 +167,7 @@ func TestTokenIsRenewedByOne(t *testing.T) {
 	}
 }
 
-// TestOneAdminIsLeft lets administrators put each other out, all at once.
+// TestOneAdminIsLeft lets administrators demote each other concurrently.
 func TestOneAdminIsLeft(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -207,7 +207,7 @@ func TestOneAdminIsLeft(t *testing.T) {
 	}
 }
 
-// TestChangeJobIsAllOrNothing fails in the middle, and breaks the record's own rules.
+// TestChangeJobIsAllOrNothing fails midway, and violates the record's own rules.
 func TestChangeJobIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -231,7 +231,7 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 		},
 		"a fourth try":     func(w *delivery.JobWalk) error { w.Row.Attempt = 4; w.Note("x"); return nil },
 		"an unknown state": func(w *delivery.JobWalk) error { w.Row.State = "LOST"; w.Note("x"); return nil },
-		// The schema would let these two through: the table alone refuses them.
+		// The schema would allow these two: only the table refuses them.
 		"a state without a rule": func(w *delivery.JobWalk) error { w.Row.State = lifecycle.DeliveryCancelled; w.Note("x"); return nil },
 		"what the table forbids": func(w *delivery.JobWalk) error {
 			return w.Take(delivery.JobStep{Action: lifecycle.DeliveryActionHandOver})
@@ -254,7 +254,7 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 		t.Errorf("no such job: %v", err)
 	}
 
-	_, err = w.Deliveries.Change(t.Context(), job.ID, func(walk *delivery.JobWalk) error { // nothing is locked any more
+	_, err = w.Deliveries.Change(t.Context(), job.ID, func(walk *delivery.JobWalk) error { // nothing is locked now
 		walk.Row.LastError = "x"
 		return walk.Take(delivery.JobStep{Action: lifecycle.DeliveryActionCancel})
 	})
@@ -262,7 +262,7 @@ func TestChangeJobIsAllOrNothing(t *testing.T) {
 	w.must(err)
 }
 
-// TestSentFileComesWithTheReceipt keeps the file_id with the change that it belongs to, or not at all.
+// TestSentFileComesWithTheReceipt stores the file_id with its change, or not at all.
 func TestSentFileComesWithTheReceipt(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -287,7 +287,7 @@ func TestSentFileComesWithTheReceipt(t *testing.T) {
 	}
 }
 
-// TestEventsHaveNoGap follows the stream while many write, some of them slowly: every event comes once, in an order
+// TestEventsHaveNoGap follows the stream while many write, some of them slowly: every event arrives once, in an order
 // that can be resumed anywhere.
 func TestEventsHaveNoGap(t *testing.T) {
 	t.Parallel()
@@ -349,7 +349,7 @@ func TestEventsHaveNoGap(t *testing.T) {
 	}
 }
 
-// TestUnavailable tells an outage from a mistake.
+// TestUnavailable distinguishes an outage from a mistake.
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), "postgres://nobody@127.0.0.1:1/none", testdb.Key)
@@ -358,7 +358,7 @@ func TestUnavailable(t *testing.T) {
 	}
 	defer s.Close()
 
-	if err := s.Ping(t.Context()); fault.CodeOf(err) != fault.StoreUnavailable {
+	if err := s.Operations.Ping(t.Context()); fault.CodeOf(err) != fault.StoreUnavailable {
 		t.Errorf("no server: %v", err)
 	}
 
@@ -367,5 +367,5 @@ func TestUnavailable(t *testing.T) {
 		t.Errorf("no row: %v", err)
 	}
 
-	w.must(w.Migrate(t.Context())) // once more changes nothing
+	w.must(w.Migrate(t.Context())) // idempotent
 }

@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// underReview is a task of Bob's in an office that asks for reviews.
+// underReview is a task of Bob's in an office that requires reviews.
 func underReview(t *testing.T) (*office, task.Task) {
 	t.Helper()
 	o := newOffice(t, func(w *task.Workspace) { w.ReviewRequired = true })
@@ -20,7 +20,7 @@ func underReview(t *testing.T) (*office, task.Task) {
 	return o, row
 }
 
-// change takes an action of a member that leaves the status as it is.
+// change performs a member's action that leaves the status unchanged.
 func (o *office) change(
 	row task.Task, who account.User, action lifecycle.TaskAction, submission int64, edit task.Edit,
 ) (task.Task, error) {
@@ -53,8 +53,8 @@ func TestUnreviewedIsNotDone(t *testing.T) {
 	}
 }
 
-// TestSubmissionEndsWithItsAssignee gives the task back, and expects neither result nor approval. The result stays in
-// the list.
+// TestSubmissionEndsWithItsAssignee returns the task, and expects neither result nor approval. The result stays in the
+// list.
 func TestSubmissionEndsWithItsAssignee(t *testing.T) {
 	t.Parallel()
 	o, row := underReview(t)
@@ -86,7 +86,7 @@ func TestSubmissionEndsWithItsAssignee(t *testing.T) {
 	}
 }
 
-// TestEditInTheRecord changes a field, and makes no event when nothing changes.
+// TestEditInTheRecord changes a field, and makes no event if nothing changes.
 func TestEditInTheRecord(t *testing.T) {
 	t.Parallel()
 	o, row := underReview(t)
@@ -106,7 +106,7 @@ func TestEditInTheRecord(t *testing.T) {
 	}
 }
 
-// TestResultsGoWithTheirTask lets retention delete a task that has ended, with its results.
+// TestResultsGoWithTheirTask lets retention delete an ended task, with its results.
 func TestResultsGoWithTheirTask(t *testing.T) {
 	t.Parallel()
 	o, row := underReview(t)

@@ -20,7 +20,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// office is a world with a workspace and two of its members.
+// office is a rig with a workspace and two of its members.
 type office struct {
 	*rig
 	task.Workspace
@@ -64,7 +64,7 @@ func (o *office) made(graph ...task.NewTask) []task.Task {
 	return made
 }
 
-// act takes an action of a user by a request of its own.
+// act performs a user's action in a new request.
 func (o *office) act(row task.Task, by int64, action lifecycle.TaskAction, in lifecycle.TaskInput) (task.Acted, error) {
 	return o.actAs(rand.Text(), row, by, action, in)
 }
@@ -79,7 +79,7 @@ func (o *office) actAs(
 	return o.Tasks.Act(o.t.Context(), task.Act{TaskID: row.ID, RequestID: request, Action: action, Input: in, At: time.Now()})
 }
 
-// move brings a task to a status: by the user who then has it, or has had it; nil: by its creator.
+// move brings a task to a status: by its resulting or previous assignee; nil: by its creator.
 func (o *office) move(row task.Task, to lifecycle.TaskState, by *int64) task.Snapshot {
 	o.t.Helper()
 	if by == nil {
@@ -95,7 +95,7 @@ func (o *office) move(row task.Task, to lifecycle.TaskState, by *int64) task.Sna
 	return acted.State
 }
 
-// expire lets the time of a task's status pass.
+// expire lets a task's status time out.
 func (o *office) expire(id int64) task.Snapshot {
 	o.t.Helper()
 	now, err := o.Tasks.ByID(o.t.Context(), 0, id)
@@ -118,7 +118,7 @@ func (w *rig) count(table string, args ...any) (n int) {
 	return n
 }
 
-// TestGraph makes a graph with references among its tasks and to one that was there.
+// TestGraph makes a graph with references among its tasks and to an existing one.
 func TestGraph(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -151,7 +151,7 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestGraphIsRefused makes nothing of a graph that cannot be, and says why.
+// TestGraphIsRefused rejects impossible graphs as a whole, with the reason.
 func TestGraphIsRefused(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -206,7 +206,7 @@ func TestGraphIsRefused(t *testing.T) {
 	}
 }
 
-// TestActs repeats requests, also later ones in between: each has one effect. A refused one has none.
+// TestActs repeats requests, with later ones in between: each has one effect. A refused one has none.
 func TestActs(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -255,7 +255,7 @@ func TestActs(t *testing.T) {
 	}
 }
 
-// TestActsOfTheSystem lets a time pass, and an operator cancel: what is not due, or over, changes nothing.
+// TestActsOfTheSystem lets a deadline pass, and an operator cancel: what is not due, or has ended, changes nothing.
 func TestActsOfTheSystem(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -287,7 +287,7 @@ func TestActsOfTheSystem(t *testing.T) {
 	}
 }
 
-// TestActsAreJudgedByTheRecord lets people act whom an operator's tool may name: the record knows who belongs to the
+// TestActsAreJudgedByTheRecord lets users act whom an operator's tool may name: the record knows who belongs to the
 // workspace, and which blockers are open.
 func TestActsAreJudgedByTheRecord(t *testing.T) {
 	t.Parallel()
@@ -321,7 +321,7 @@ func TestActsAreJudgedByTheRecord(t *testing.T) {
 	}
 }
 
-// TestOneOfManyActs lets many claim at once: one has the task, all others are told so.
+// TestOneOfManyActs lets many claim at once: one gets the task, the others are refused.
 func TestOneOfManyActs(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -348,7 +348,7 @@ func TestOneOfManyActs(t *testing.T) {
 	}
 }
 
-// TestClockOfNewTasks starts a NEW task's deadline with the end of its last blocker where the workspace wants it so.
+// TestClockOfNewTasks starts a NEW task's deadline at the end of its last blocker if the workspace is set so.
 func TestClockOfNewTasks(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, func(w *task.Workspace) {
@@ -383,7 +383,7 @@ func TestClockOfNewTasks(t *testing.T) {
 	}
 }
 
-// TestWhoSeesATask reads lists, single tasks and the stream of events as different people.
+// TestWhoSeesATask reads lists, single tasks and the event stream as different people.
 func TestWhoSeesATask(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -435,7 +435,7 @@ func TestWhoSeesATask(t *testing.T) {
 	}
 }
 
-// TestAnswersOfActs keeps the answer to a request with what was done, whatever else is told.
+// TestAnswersOfActs stores the answer to a request with the change, whatever happens later.
 func TestAnswersOfActs(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -451,7 +451,9 @@ func TestAnswersOfActs(t *testing.T) {
 		t.Errorf("not what the key asked for: %v", err)
 	}
 	o.move(wanted, lifecycle.TaskNew, &o.bob.ID)
-	o.must(act(o.ann.ID, lifecycle.TaskActionClaim, "")) // an operator's, who has named it as they like
+	if err := act(o.ann.ID, lifecycle.TaskActionClaim, ""); fault.CodeOf(err) != fault.Validation {
+		t.Errorf("the key of somebody else: %v", err)
+	}
 
 	var first task.Answer
 	found, err := o.Answers.Answered(t.Context(), request, &first)
@@ -472,7 +474,7 @@ func TestAnswersOfActs(t *testing.T) {
 	}
 }
 
-// TestAnswerIsWhatTheRecordHas compares the answer to each kind of act with the row as it is read afterwards.
+// TestAnswerIsWhatTheRecordHas compares the answer to each kind of action with the row read afterwards.
 func TestAnswerIsWhatTheRecordHas(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, func(w *task.Workspace) { w.ReviewRequired = true })
@@ -544,7 +546,7 @@ func TestTaskStats(t *testing.T) {
 	}
 }
 
-// TestRecordKeepsItsPromises tries to write what must never be.
+// TestRecordKeepsItsPromises tries to write what must never exist.
 func TestRecordKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -556,7 +558,7 @@ func TestRecordKeepsItsPromises(t *testing.T) {
 	for _, change := range []string{
 		`status = 'STUCK', status_deadline_at = now()`, `status = 'DONE', status_deadline_at = NULL`,
 		`status = 'IN_PROGRESS'`,
-		`status = 'CANCELLED', status_deadline_at = NULL`, `release_at = now()`, `clock_waits = true`, `title = 'abc'`,
+		`status = 'CANCELLED', status_deadline_at = NULL`, `release_at = now()`, `clock_waits = true`, `title = ''`,
 		`visibility = 'secret'`,
 	} {
 		if _, err := conn.Exec(t.Context(), `UPDATE tasks SET `+change+` WHERE id = $1`, task.ID); err == nil {
@@ -565,7 +567,7 @@ func TestRecordKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// TestWorkspaceChangesTogether changes different settings of a workspace at once: none is lost.
+// TestWorkspaceChangesTogether changes different settings of a workspace concurrently: none is lost.
 func TestWorkspaceChangesTogether(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)

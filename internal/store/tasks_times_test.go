@@ -9,13 +9,13 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// TestTimesOfAWorkspaceAreClamped stores settings that no client takes any more, and checks their effect on
+// TestTimesOfAWorkspaceAreClamped stores settings that no client accepts now, and checks their effect on
 // transitions.
 func TestTimesOfAWorkspaceAreClamped(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		minutes               float64
-		wantLimit, wantHolds  time.Duration // 0: for ever
+		wantLimit, wantHolds  time.Duration // 0: unlimited
 		leastLimit, leastHold time.Duration
 	}{
 		"too short":             {1e-9, time.Second, time.Minute, time.Second, time.Minute},
@@ -49,7 +49,7 @@ func TestTimesOfAWorkspaceAreClamped(t *testing.T) {
 	}
 }
 
-// TestReleasesWaitLongerEachTime lets a task be released by itself again and again, then lets a person act.
+// TestReleasesWaitLongerEachTime lets a task be released automatically several times, then lets a person act.
 func TestReleasesWaitLongerEachTime(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, func(w *task.Workspace) { w.StuckReleaseAfter = 10 })
@@ -65,7 +65,7 @@ func TestReleasesWaitLongerEachTime(t *testing.T) {
 		round(wait)
 	}
 
-	for range 60 { // far beyond what a power of two could be counted in
+	for range 60 { // far beyond where a power of two overflows
 		round(24 * time.Hour)
 	}
 
@@ -74,7 +74,7 @@ func TestReleasesWaitLongerEachTime(t *testing.T) {
 	wantAfter(t, "the release after somebody acted", stuck.Since, stuck.ReleaseAt, 10*time.Minute)
 }
 
-// TestALongReleaseIsNotShortened keeps a release that is longer than the bound of the doubling.
+// TestALongReleaseIsNotShortened keeps a release longer than the bound of the doubling.
 func TestALongReleaseIsNotShortened(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, func(w *task.Workspace) { w.StuckReleaseAfter = 3 * 24 * 60 })

@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// admits says whether a secret opens the API, and for whom.
+// admits reports whether a secret opens the API, and for whom.
 func (w *rig) admits(secret string) (user int64, admitted bool) {
 	w.t.Helper()
 	found, _, err := w.Accounts.Authenticate(w.t.Context(), secret)
@@ -22,7 +22,7 @@ func (w *rig) admits(secret string) (user int64, admitted bool) {
 	return found.ID, err == nil
 }
 
-// TestConfiguredTokenReplacesItsPredecessor through changes, a way back, a block and a revocation by a person.
+// TestConfiguredTokenReplacesItsPredecessor through changes, a way back, a block and a person's revocation.
 func TestConfiguredTokenReplacesItsPredecessor(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -67,7 +67,7 @@ func TestConfiguredTokenReplacesItsPredecessor(t *testing.T) {
 	want(own, "third")
 }
 
-// TestBlockedAdministratorsStayBlocked at a restart, whoever the configuration names.
+// TestBlockedAdministratorsStayBlocked at a restart, whoever is configured.
 func TestBlockedAdministratorsStayBlocked(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -122,7 +122,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestWhatATokenMadeEndsNoLater gives tokens an earlier end: what they have made ends then, too.
+// TestWhatATokenMadeEndsNoLater gives tokens an earlier expiry: what they made expires then, too.
 func TestWhatATokenMadeEndsNoLater(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -152,7 +152,7 @@ func TestWhatATokenMadeEndsNoLater(t *testing.T) {
 	}
 }
 
-// TestLastUseIsWrittenOnceAMinute counts the versions of the row.
+// TestLastUseIsWrittenOnceAMinute counts the row's versions.
 func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -189,7 +189,7 @@ func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
 	}
 }
 
-// scan reads one value past the store.
+// scan reads one value, bypassing the store.
 func (w *rig) scan(sql string, into any, args ...any) {
 	w.t.Helper()
 	conn, err := pgx.Connect(w.t.Context(), w.url)
@@ -198,7 +198,7 @@ func (w *rig) scan(sql string, into any, args ...any) {
 	w.must(conn.QueryRow(w.t.Context(), sql, args...).Scan(into))
 }
 
-// TestFirstTokenWithScopes opens with these alone.
+// TestFirstTokenWithScopes grants only these.
 func TestFirstTokenWithScopes(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

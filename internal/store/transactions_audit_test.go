@@ -5,14 +5,15 @@ import (
 	"slices"
 	"testing"
 
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/transaction"
 )
 
-// TestDecisionsByHandAreAudited asks as the temporal program does, by update and by signal, and as our own API and bot
-// do, who write their own rows.
+// TestDecisionsByHandAreAudited makes requests like the temporal program, by update and by signal, and like our own API
+// and bot, which write their own rows.
 func TestDecisionsByHandAreAudited(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -26,14 +27,17 @@ func TestDecisionsByHandAreAudited(t *testing.T) {
 		{},                  // a signal
 		{RequestID: "3f2c"}, // an update without an actor
 		{RequestID: "7a9e1c1e-0b1f-4b7e-9a52-0d6f3c8f5a11", ActorID: &admin.ID}, // an update that names one
-		{RequestID: keyed.ID()},                              // of our form, but by nobody
-		{RequestID: keyed.ID(), ActorID: &admin.ID},          // ours
-		{RequestID: core.Request{}.ID(), ActorID: &admin.ID}, // ours, without a key
+		{RequestID: core.Request{UserID: admin.ID, Key: "n"}.ID()},              // in our form, but by nobody
+		{RequestID: keyed.ID(), ActorID: &admin.ID},                             // ours
+		{RequestID: core.Request{}.ID(), ActorID: &admin.ID},                    // ours, without a key
 	} {
 		b.fail(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
 		r.Hash, r.Attempt, r.Comment = hash, attempt+1, "again"
-		for range 2 { // the activity may run again
-			b.ok(b.Transactions.Retry(ctx, r))
+		b.ok(b.Transactions.Retry(ctx, r))
+		if _, err := b.Transactions.Retry(ctx, r); r.RequestID == "" { // the activity may run again
+			b.refused(err, fault.InvalidTransition) // it now refers to another attempt
+		} else {
+			b.must(err)
 		}
 	}
 

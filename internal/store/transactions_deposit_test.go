@@ -8,7 +8,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestLargeDepositWaitsForAPerson who answers for it, or ends the order; then the refund is a matter of its own.
+// TestLargeDepositWaitsForAPerson who approves it, or ends the order; the refund is then separate.
 func TestLargeDepositWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -20,7 +20,9 @@ func TestLargeDepositWaitsForAPerson(t *testing.T) {
 	}
 
 	for _, hash := range []string{right, wrong} {
-		b.refused(b.Transactions.CheckLimits(ctx, hash, transaction.Purchase, 0, limits), fault.ReviewRequired)
+		beginning := b.beginning(hash, 4*coin)
+		beginning.Most = limits
+		b.refused(second(b.begin(beginning)), fault.ReviewRequired)
 		_, err := b.sign(b.want(hash, transaction.Purchase), limits)
 		b.refused(err, fault.ReviewRequired)
 		if s := b.ok(b.Transactions.ReviewPayment(ctx, hash, limits)); !s.MayGoOn || !s.NeedsReview {
@@ -55,7 +57,7 @@ func TestLargeDepositWaitsForAPerson(t *testing.T) {
 	b.balanced()
 }
 
-// TestDepositsOfADayWaitForAPerson above a sum, in which a deposit does not count that a person has reviewed.
+// TestDepositsOfADayWaitForAPerson above a sum, which excludes reviewed deposits.
 func TestDepositsOfADayWaitForAPerson(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)

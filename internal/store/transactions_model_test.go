@@ -14,13 +14,13 @@ import (
 )
 
 // TestLedgerHoldsWhateverHappens lets customers, workflows, operators, the chain and its readers do anything at any
-// time, each thing once or twice, and every payment that was ever signed be broadcast whenever anyone likes. After each
-// step the books balance, and nobody's Stars were bought twice, or bought and the money given back.
+// time, once or twice, and every payment ever signed be broadcast at any time. After each step the books balance, and
+// no order's Stars were bought twice, or bought and refunded.
 func TestLedgerHoldsWhateverHappens(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &modelRun{rt: rt, bank: w.bank(), class: map[string]lifecycle.ErrorClass{}}
+		m := &modelRun{rt: rt, bank: w.bank(), class: map[string]lifecycle.ErrorClass{}, begun: map[string]transaction.PaymentOrder{}}
 		m.must(m.Transactions.Resume(t.Context()))
 		m.deposits(rt)
 		m.deposits(rt)
@@ -39,17 +39,9 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 			"time": func(*rapid.T) {
 				m.now = m.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(rt, "seconds")) * time.Second)
 			},
-			"read": m.reads,
-			"lock": func(*rapid.T) {
-				m.twice(func(hash string) error { return second(m.Transactions.Lock(t.Context(), hash)) })
-			},
-			"quote": m.quotes,
-			"claim": func(*rapid.T) {
-				m.twice(func(hash string) error { return second(m.Transactions.ClaimTurn(t.Context(), hash)) })
-			},
-			"silence": func(*rapid.T) {
-				m.exec(`UPDATE ton_wallets SET turn_until = now() - interval '1 second' WHERE address = $1 AND turn_of IS NOT NULL`, m.wallet)
-			},
+			"read":   m.reads,
+			"begin":  m.begins,
+			"minute": func(*rapid.T) { m.passMinute() },
 			"sign":   m.signs,
 			"settle": m.settles,
 			"finish": func(*rapid.T) {
@@ -77,9 +69,17 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 			"keep dust": func(*rapid.T) {
 				m.twice(func(hash string) error { return second(m.Transactions.KeepDust(t.Context(), hash, 3*coin)) })
 			},
-			"resolve": m.resolves,
-			"pause":   m.stops,
-			"resume":  func(*rapid.T) { m.must(m.Transactions.Resume(t.Context())) },
+			"fail pending": func(*rapid.T) {
+				m.twice(func(hash string) error {
+					return second(m.Transactions.FailPending(t.Context(), transaction.Failure{
+						Claim: transaction.Claim{Hash: hash}, Message: "m", Class: lifecycle.NonRetryable, Refund: true,
+					}))
+				})
+			},
+			"end the hold": func(*rapid.T) { m.must(m.Transactions.EndHold(t.Context(), m.wallet, []string{"m"})) },
+			"resolve":      m.resolves,
+			"pause":        m.stops,
+			"resume":       func(*rapid.T) { m.must(m.Transactions.Resume(t.Context())) },
 		})
 
 		for _, hash := range m.hashes {
@@ -90,12 +90,13 @@ func TestLedgerHoldsWhateverHappens(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// m is one random history of a bank.
+// modelRun is one random history of a bank.
 type modelRun struct {
 	*bank
 	rt     *rapid.T
 	hashes []string // of deposits that the record knows
 	class  map[string]lifecycle.ErrorClass
+	begun  map[string]transaction.PaymentOrder // by the last attempt that could begin, which may have ended
 }
 
 func (l *modelRun) choose(n int, what string) int { return rapid.IntRange(0, n-1).Draw(l.rt, what) }
@@ -104,7 +105,7 @@ func (l *modelRun) kind() transaction.PaymentKind {
 	return rapid.SampledFrom([]transaction.PaymentKind{transaction.Purchase, transaction.Purchase, transaction.Refund}).Draw(l.rt, "kind")
 }
 
-// twice does something to some transaction, once or twice; it may be refused, in so many words.
+// twice does something to some transaction, once or twice; it may be refused with a fault.
 func (l *modelRun) twice(do func(hash string) error) {
 	if len(l.hashes) == 0 {
 		return
@@ -117,10 +118,20 @@ func (l *modelRun) twice(do func(hash string) error) {
 	}
 }
 
-// attempt is the current one, or sometimes one that is over.
+// claim is the current attempt's, or sometimes an ended one's.
+func (l *modelRun) claim(hash string) transaction.Claim {
+	if order, ok := l.begun[hash]; ok && l.choose(3, "zombie") == 0 {
+		return order.Claim
+	}
+	claim := l.claimed(hash)
+	claim.Attempt -= l.choose(4, "stale") / 3
+	return claim
+}
+
+// attempt is the current one, or sometimes an ended one.
 func (l *modelRun) attempt(hash string) int { return l.tx(hash).Attempt - l.choose(4, "stale")/3 }
 
-// goesOn takes some transaction a step on, the way its workflow would.
+// goesOn advances some transaction by a step, as its workflow would.
 func (l *modelRun) goesOn(*rapid.T) {
 	l.twice(func(hash string) error {
 		ctx, t, snapshot := l.t.Context(), l.tx(hash), l.ok(l.Transactions.SnapshotOf(l.t.Context(), hash))
@@ -130,8 +141,6 @@ func (l *modelRun) goesOn(*rapid.T) {
 		}
 
 		switch {
-		case t.State == lifecycle.TransactionPending:
-			return second(l.Transactions.Lock(ctx, hash))
 		case last != nil && last.State == transaction.PaymentSigned:
 			if l.choose(3, "lost") == 0 {
 				l.now = l.now.Add(2 * time.Minute)
@@ -143,27 +152,44 @@ func (l *modelRun) goesOn(*rapid.T) {
 			return l.asked(l.payment(last.ID), l.choose(4, "kept") > 0)
 		case t.State == lifecycle.TransactionProcessing && last != nil && last.Kept:
 			return second(l.Transactions.Finish(ctx, hash, t.Attempt, true))
-		case t.State == lifecycle.TransactionProcessing && t.QuoteNano == 0:
-			return second(l.Transactions.SaveQuote(ctx, transaction.Quote{Hash: hash, Attempt: t.Attempt, PriceNano: t.AmountNano - 2*gas}))
+		case kind == transaction.Refund && t.RefundDueNano > 0:
+			return second(l.sign(l.want(hash, kind), transaction.Limits{}))
 		default:
-			return l.signNumbered(l.want(hash, kind), transaction.Limits{})
+			if l.choose(2, "a minute later") == 0 {
+				l.passMinute()
+			}
+			order, err := l.beginsAt(hash, t.AmountNano-2*gas)
+			if err != nil {
+				return err
+			}
+			return second(l.sign(l.link(order), transaction.Limits{}))
 		}
 	})
 }
 
-// signNumbered signs an order; a purchase has sometimes the number of its request.
-func (l *modelRun) signNumbered(order transaction.PaymentOrder, limits transaction.Limits) error {
-	if order.Kind == transaction.Purchase && l.choose(2, "numbered") == 1 {
-		attempt, seqno := order.Attempt, order.ChainSeqno
-		order = l.requested(order.Hash)
-		order.Attempt, order.ChainSeqno = attempt, seqno
+// link sometimes gives an order a link that still accepts money.
+func (l *modelRun) link(order transaction.PaymentOrder) transaction.PaymentOrder {
+	if l.choose(2, "link") == 1 {
+		order.RequestID, order.LinkUntil = "r", l.now.Add(10*time.Minute)
 	}
-	return second(l.sign(order, limits))
+	return order
+}
+
+// beginsAt begins to buy an order, at the time of its retry if one is planned.
+func (l *modelRun) beginsAt(hash string, price int64) (transaction.PaymentOrder, error) {
+	l.exec(`UPDATE transactions SET retry_at = clock_timestamp() WHERE hash = $1 AND retry_at IS NOT NULL`, hash)
+	beginning := l.beginning(hash, price)
+	beginning.Probe = l.choose(4, "probe") == 0
+	order, err := l.begin(beginning)
+	if err == nil {
+		l.begun[hash] = order
+	}
+	return order, err
 }
 
 func (l *modelRun) deposits(*rapid.T) {
 	if len(l.hashes) == 4 {
-		return // few of them go further
+		return // few of them get further
 	}
 	sender := address(rapid.SampledFrom([]string{"ann", "bob", "cid"}).Draw(l.rt, "sender"))
 	l.incoming(sender, rapid.Int64Range(1, 5).Draw(l.rt, "coins")*coin, true)
@@ -175,7 +201,7 @@ func (l *modelRun) moves(*rapid.T) {
 		l.incoming(address("spam"), 1, false)
 	case 1:
 		l.incoming(address("owner"), coin, false)
-	default: // by the owner's own hand
+	default: // by the owner, by hand
 		if l.balance > 2*coin {
 			l.seqno++
 			l.happens(transaction.ChainTransaction{
@@ -201,7 +227,7 @@ func (l *modelRun) broadcasts(*rapid.T) {
 	}
 }
 
-// carriedOut lists the payments that the chain carried out, read or not.
+// carriedOut lists the payments executed by the chain, read or not.
 func (l *modelRun) carriedOut() (done []transaction.Payment) {
 	for _, payment := range l.payments() {
 		for _, t := range l.history {
@@ -215,7 +241,7 @@ func (l *modelRun) carriedOut() (done []transaction.Payment) {
 	return done
 }
 
-// bounces brings money back, whether the destination was asked or not.
+// bounces returns money, whether or not the destination was queried.
 func (l *modelRun) bounces(*rapid.T) {
 	for _, payment := range l.carriedOut() {
 		if payment.State == transaction.PaymentBounced && !l.returned(payment) {
@@ -235,7 +261,7 @@ func (l *modelRun) returned(p transaction.Payment) bool {
 	return false
 }
 
-// reads takes some of what has happened, from before the cursor on, and reads up to the head when it took all.
+// reads ingests some of what has happened, from before the cursor on, up to the head if it took everything.
 func (l *modelRun) reads(*rapid.T) {
 	page, head := l.after(l.choose(3, "overlap")), time.Time{}
 	if n := rapid.IntRange(0, len(page)).Draw(l.rt, "page"); n == len(page) && l.choose(3, "to the head") > 0 {
@@ -258,28 +284,29 @@ func (l *modelRun) read(page []transaction.ChainTransaction, head time.Time, tim
 	}
 }
 
-func (l *modelRun) quotes(*rapid.T) {
+func (l *modelRun) begins(*rapid.T) {
 	l.twice(func(hash string) error {
 		price := l.tx(hash).AmountNano - 2*gas - rapid.Int64Range(0, coin/2).Draw(l.rt, "margin")
-		return second(l.Transactions.SaveQuote(
-			l.t.Context(), transaction.Quote{Hash: hash, Attempt: l.attempt(hash), Username: "u", Stars: 50, PriceNano: price},
-		))
+		return second(l.beginsAt(hash, price))
 	})
 }
 
 func (l *modelRun) signs(*rapid.T) {
 	l.twice(func(hash string) error {
-		order := l.want(hash, l.kind())
-		order.Attempt = l.attempt(hash)
-		if l.choose(4, "zombie") == 0 {
-			order.Token--
+		order, begun := l.begun[hash]
+		if l.kind() == transaction.Refund {
+			order, begun = l.want(hash, transaction.Refund), true
 		}
+		if !begun {
+			return nil
+		}
+		order.ChainSeqno, order.ChainLT = uint32(l.seqno), l.history[len(l.history)-1].LT
 		order.ChainSeqno -= uint32(min(int(order.ChainSeqno), l.choose(2, "lag")))
 		limits := rapid.SampledFrom([]transaction.Limits{
 			{PerDay: 20 * coin}, {ReviewFrom: 4 * coin, ReviewPerDay: 9 * coin}, {PerDay: 6 * coin, RefundPerDay: 6 * coin},
 		}).Draw(l.rt, "limits")
 
-		err := l.signNumbered(order, limits)
+		_, err := l.sign(l.link(order), limits)
 		if full, ok := errors.AsType[*transaction.DayIsFull](err); ok && l.choose(4, "defer") > 0 {
 			return second(l.Transactions.Defer(l.t.Context(), hash, full.Until))
 		}
@@ -293,11 +320,11 @@ func (l *modelRun) stops(*rapid.T) {
 	case 0:
 		l.must(l.Transactions.Pause(l.t.Context(), nil, "p"))
 	case 1:
-		l.must(l.Transactions.Hold(l.t.Context(), "h"))
+		l.must(l.Transactions.Hold(l.t.Context(), "h", l.hashes[l.choose(len(l.hashes), "transaction")]))
 	}
 }
 
-// settles tells what the destination did, of what the chain carried out.
+// settles reports what the destination did with executed payments.
 func (l *modelRun) settles(*rapid.T) {
 	done := l.carriedOut()
 	if len(done) == 0 {
@@ -313,17 +340,17 @@ func (l *modelRun) asked(p transaction.Payment, kept bool) error {
 		l.must(l.Transactions.MarkPurchaseConfirmed(l.t.Context(), p.ID))
 	}
 	d := transaction.Destination{Kept: kept, At: l.now, ReturnedNano: p.PaidNano - min(p.PaidNano, fee)}
-	return second(l.Transactions.SettleDestination(l.t.Context(), p.ID, d))
+	return second(l.Transactions.SettleDestination(l.t.Context(), p, d))
 }
 
 func (l *modelRun) fails(*rapid.T) {
 	class := rapid.SampledFrom([]lifecycle.ErrorClass{
 		lifecycle.Retryable, lifecycle.NonRetryable, lifecycle.UnknownError,
 	}).Draw(l.rt, "class")
-	refund := l.choose(2, "refund") == 0
+	refund, retry := l.choose(2, "refund") == 0, transaction.RetryPolicy{For: time.Hour, Pause: time.Minute, Ask: true}
 	l.twice(func(hash string) error {
 		return second(l.Transactions.Fail(
-			l.t.Context(), transaction.Failure{Hash: hash, Attempt: l.attempt(hash), Message: "m", Class: class, Refund: refund},
+			l.t.Context(), transaction.Failure{Claim: l.claim(hash), Message: "m", Class: class, Refund: refund, Retry: retry},
 		))
 	})
 }
@@ -348,7 +375,7 @@ func (l *modelRun) resolves(*rapid.T) {
 	})
 }
 
-// check holds the record against the chain and against itself.
+// check compares the record with the chain and with itself.
 func (l *modelRun) check(*rapid.T) {
 	books, err := l.balances()
 	if err != nil {
@@ -410,7 +437,7 @@ func (l *modelRun) check(*rapid.T) {
 		if bought[hash]+gaveBack[hash] > 1 {
 			l.rt.Fatalf("bought %d times, gave back %d times: %+v", bought[hash], gaveBack[hash], t)
 		}
-		unpaid := cameBack[t.FragmentTransactionHash] // which a person is asked about
+		unpaid := cameBack[t.FragmentTransactionHash] // for which a review is required
 		if t.State == lifecycle.TransactionProcessed && bought[hash] != 1 && !unpaid {
 			l.rt.Fatalf("processed, and not bought: %+v", t)
 		}
@@ -432,7 +459,7 @@ func (l *modelRun) check(*rapid.T) {
 	}
 }
 
-// irrevocable checks that what has ended stays as it ended.
+// irrevocable checks that ended transactions stay as they ended.
 func (l *modelRun) irrevocable(t transaction.Transaction) {
 	if class := l.class[t.Hash]; class == lifecycle.NonRetryable && t.ErrorClass != class {
 		l.rt.Fatalf("it had failed for good: %+v", t)

@@ -7,28 +7,34 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/transaction"
 )
 
-// failFor fails a transaction's try so that the system goes on for a time.
+// failFor fails a transaction's attempt so that the system keeps retrying for a time.
 func (b *bank) failFor(hash string, p transaction.RetryPolicy) transaction.Snapshot {
 	b.t.Helper()
 	return b.ok(b.Transactions.Fail(b.t.Context(), transaction.Failure{
-		Hash: hash, Attempt: b.tx(hash).Attempt, Message: "Wallet service error: Could not send transaction",
-		Class: lifecycle.Retryable, Retry: p,
+		Claim: b.claimed(hash), Message: "Wallet service error: Could not send transaction", Class: lifecycle.Retryable, Retry: p,
 	}))
 }
 
-func (b *bank) retry(hash string, bySystem bool) transaction.Snapshot {
+// retry lets an operator retry a failed transaction.
+func (b *bank) retry(hash string) transaction.Snapshot {
 	b.t.Helper()
-	return b.ok(b.Transactions.Retry(
-		b.t.Context(), transaction.Request{Hash: hash, Attempt: b.tx(hash).Attempt, System: bySystem},
-	))
+	return b.ok(b.Transactions.Retry(b.t.Context(), transaction.Request{Hash: hash, Attempt: b.tx(hash).Attempt}))
 }
 
-// TestRetriesGrowApart fails an order again and again: each pause is twice as long as the one before, and none longer
-// than an hour.
+// beginAgain begins the planned attempt, at its time.
+func (b *bank) beginAgain(hash string) error {
+	b.t.Helper()
+	b.exec(`UPDATE transactions SET retry_at = clock_timestamp() WHERE hash = $1 AND retry_at IS NOT NULL`, hash)
+	b.passMinute()
+	return second(b.begin(b.beginning(hash, 2*coin)))
+}
+
+// TestRetriesGrowApart fails an order repeatedly: each delay is twice the previous one, and none longer than an hour.
 func TestRetriesGrowApart(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -38,10 +44,11 @@ func TestRetriesGrowApart(t *testing.T) {
 	for tries, want := range []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour, time.Hour} {
 		snapshot := b.failFor(hash, policy)
 		failed := b.tx(hash)
-		if snapshot.RetryAt == nil || failed.Retries != tries || snapshot.RetryAt.Sub(failed.UpdatedAt).Round(time.Second) != want || snapshot.GivenUp {
+		if snapshot.RetryAt == nil || failed.Failures != tries+1 || snapshot.RetryAt.Sub(failed.UpdatedAt).Round(time.Second) != want || snapshot.GivenUp {
 			t.Fatalf("after %d tries: %+v, want a pause of %s", tries, snapshot, want)
 		}
-		if again := b.retry(hash, true); again.State != lifecycle.TransactionProcessing || again.RetryAt != nil {
+		b.must(b.beginAgain(hash))
+		if again := b.tx(hash); again.State != lifecycle.TransactionProcessing || again.RetryAt != nil || again.Attempt != tries+2 {
 			t.Fatalf("not tried again: %+v", again)
 		}
 	}
@@ -49,8 +56,8 @@ func TestRetriesGrowApart(t *testing.T) {
 	b.balanced()
 }
 
-// TestRetriesEnd asks an operator when the time or the number of tries is over, and begins anew when the operator
-// retries.
+// TestRetriesEnd notifies an operator when the time or the number of attempts is used up, and starts over when the
+// operator retries.
 func TestRetriesEnd(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -58,9 +65,10 @@ func TestRetriesEnd(t *testing.T) {
 		policy transaction.RetryPolicy
 		tries  int
 	}{
-		"no time":            {transaction.RetryPolicy{Pause: time.Minute, Ask: true}, 0},
-		"three tries":        {transaction.RetryPolicy{For: time.Hour, Pause: time.Millisecond, Tries: 3, Ask: true}, 3},
-		"it waited for that": {transaction.RetryPolicy{For: time.Microsecond, Pause: time.Minute, Waited: true, Ask: true}, 0},
+		"no time":                 {transaction.RetryPolicy{Pause: time.Minute, Ask: true}, 0},
+		"three tries":             {transaction.RetryPolicy{For: time.Hour, Pause: time.Millisecond, Tries: 3, Ask: true}, 2},
+		"the pauses add up to it": {transaction.RetryPolicy{For: 7 * time.Minute, Pause: time.Minute, Ask: true}, 3},
+		"an hour at most each":    {transaction.RetryPolicy{For: 2*time.Hour + 30*time.Minute, Pause: 30 * time.Minute, Ask: true}, 3},
 	} {
 		hash := b.ordered(name, 3*coin)
 		for range 2 {
@@ -68,7 +76,7 @@ func TestRetriesEnd(t *testing.T) {
 				if b.failFor(hash, c.policy).RetryAt == nil {
 					t.Fatalf("%s: too early", name)
 				}
-				b.retry(hash, true)
+				b.must(b.beginAgain(hash))
 			}
 
 			if last := b.failFor(hash, c.policy); last.RetryAt != nil || !last.GivenUp {
@@ -77,11 +85,9 @@ func TestRetriesEnd(t *testing.T) {
 			if asked, err := b.Transactions.AnyGivenUp(t.Context()); err != nil || !asked {
 				t.Errorf("%s: asked %t, %v", name, asked, err)
 			}
-			if still := b.retry(hash, true); still.State != lifecycle.TransactionFailed {
-				t.Errorf("%s: the system retries what it has given up: %+v", name, still)
-			}
-
-			b.retry(hash, false)
+			b.refused(b.beginAgain(hash), fault.InvalidTransition)
+			b.retry(hash)
+			b.must(b.beginAgain(hash))
 		}
 
 		if asked, err := b.Transactions.AnyGivenUp(t.Context()); err != nil || asked {
@@ -90,14 +96,22 @@ func TestRetriesEnd(t *testing.T) {
 	}
 }
 
-// TestTheLastTryIsAtTheEnd shortens the pause that would go beyond the end.
+// TestTheLastTryIsAtTheEnd shortens a delay that would exceed the end. Other waits of the order do not count.
 func TestTheLastTryIsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
-	snapshot := b.failFor(hash, transaction.RetryPolicy{For: 10 * time.Minute, Pause: time.Hour, Ask: true})
-	if failed := b.tx(hash); snapshot.RetryAt == nil || !snapshot.RetryAt.Equal(failed.FailingSince.Add(10*time.Minute)) {
-		t.Errorf("%+v", snapshot)
+	policy := transaction.RetryPolicy{For: 40 * time.Minute, Pause: 20 * time.Minute, Ask: true}
+	for range 2 {
+		snapshot := b.failFor(hash, policy)
+		if failed := b.tx(hash); snapshot.RetryAt == nil || !snapshot.RetryAt.Equal(failed.UpdatedAt.Add(20*time.Minute)) {
+			t.Errorf("%+v", snapshot)
+		}
+		b.exec(`UPDATE transactions SET created_at = created_at - interval '3 days', updated_at = updated_at - interval '2 days' WHERE hash = $1`, hash)
+		b.must(b.beginAgain(hash))
+	}
+	if last := b.failFor(hash, policy); last.RetryAt != nil || !last.GivenUp {
+		t.Errorf("%+v", last)
 	}
 }
 
@@ -108,9 +122,11 @@ func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
 	policy := transaction.RetryPolicy{For: time.Hour, Pause: time.Minute, Ask: true}
 	for name, change := range map[string]func(b *bank, hash string){
 		"under review": func(b *bank, hash string) {
-			b.must(b.tryExec(`UPDATE transactions SET needs_review = true, review_reason = 'r' WHERE hash = '` + hash + `'`))
+			b.exec(`UPDATE transactions SET needs_review = true, review_reason = 'r', retry_at = NULL WHERE hash = $1`, hash)
 		},
-		"ended by an operator": func(b *bank, hash string) { b.ok(b.Transactions.StopRetrying(b.t.Context(), hash)) },
+		"ended by an operator": func(b *bank, hash string) {
+			b.ok(b.Transactions.Stop(b.t.Context(), transaction.Failure{Claim: transaction.Claim{Hash: hash}}))
+		},
 		"failed for good": func(b *bank, hash string) {
 			b.must(b.tryExec(`UPDATE transactions SET error_class = 'non-retryable' WHERE hash = '` + hash + `'`))
 		},
@@ -122,7 +138,8 @@ func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
 			b.failFor(hash, policy)
 			change(b, hash)
 			before := b.tx(hash)
-			if got := b.retry(hash, true); got.State != lifecycle.TransactionFailed || got.Revision != before.RowVersion {
+			b.refused(b.beginAgain(hash), fault.InvalidTransition)
+			if got := b.tx(hash); got.State != lifecycle.TransactionFailed || got.RowVersion != before.RowVersion {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -130,23 +147,38 @@ func TestSystemRetriesOnlyWhatIsPlanned(t *testing.T) {
 
 	b := newBank(t)
 	hash := b.ordered("bob", 3*coin)
-	failed := b.failFor(hash, policy)
-	for range 2 { // the answer of the first was lost
-		again := b.ok(b.Transactions.Retry(
-			t.Context(), transaction.Request{Hash: hash, Attempt: failed.Attempt, System: true},
-		))
-		if again.Attempt != failed.Attempt+1 || again.State != lifecycle.TransactionProcessing {
-			t.Errorf("%+v", again)
-		}
-	}
-
+	b.failFor(hash, policy)
+	b.refused(second(b.begin(b.beginning(hash, 2*coin))), fault.InvalidTransition) // its delay is not over
+	failed := b.beginning(hash, 2*coin)
+	b.must(b.beginAgain(hash))
+	b.refused(second(b.begin(failed)), fault.NoTurn) // it has seen an older state
 	if events := strings.Join(b.events(hash), " "); strings.Count(events, "retried") != 1 {
 		t.Errorf("events: %s", events)
 	}
 }
 
-// TestWhatIsToBeTriedAgainIsLive wants a workflow for each planned retry.
-func TestWhatIsToBeTriedAgainIsLive(t *testing.T) {
+// TestARepeatedFailureIsOne fails an order twice with the same claim, begun or not: that is one failure, and one
+// attempt.
+func TestARepeatedFailureIsOne(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	inLine, resting := b.deposit("ann", 3*coin), b.ordered("bob", 3*coin)
+	b.fail(resting, "m", lifecycle.UnknownError, false)
+	b.retry(resting)
+	for name, hash := range map[string]string{"in the line": inLine, "resting": resting, "begun": b.ordered("cid", 3*coin)} {
+		failure := transaction.Failure{
+			Claim: b.claimed(hash), Message: "m", Class: lifecycle.Retryable, Retry: transaction.RetryPolicy{For: time.Hour, Pause: time.Minute},
+		}
+		first := b.ok(b.Transactions.Fail(t.Context(), failure))
+		again := b.ok(b.Transactions.Fail(t.Context(), failure))
+		if got := b.tx(hash); got.Failures != 1 || first.State != lifecycle.TransactionFailed || again.Revision != first.Revision {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestPlannedRetryIsLive requires a workflow for each planned retry.
+func TestPlannedRetryIsLive(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.ordered("ann", 3*coin)
@@ -161,27 +193,28 @@ func TestWhatIsToBeTriedAgainIsLive(t *testing.T) {
 		if err != nil || len(live) != want {
 			t.Errorf("live %d by its hash, %v, want %d", len(live), err, want)
 		}
-		b.ok(b.Transactions.StopRetrying(t.Context(), hash))
+		b.ok(b.Transactions.Stop(t.Context(), transaction.Failure{Claim: transaction.Claim{Hash: hash}}))
 	}
 }
 
-// TestThePersonHearsOnceThatNothingIsTried gives an order up twice, after tries of the system: whom it is for is told
-// the first time.
-func TestThePersonHearsOnceThatNothingIsTried(t *testing.T) {
+// TestUserIsNotifiedOnceOfGivingUp gives up an order twice, after the system's retries: its recipient is
+// notified the first time.
+func TestUserIsNotifiedOnceOfGivingUp(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	user := b.user(70)
 	execIn(t, b.url, `UPDATE users SET username = 'durov'`)
 	hash := b.ordered("ann", 3*coin)
 
-	policy := transaction.RetryPolicy{For: time.Hour, Pause: time.Millisecond, Tries: 1, Ask: true}
+	policy := transaction.RetryPolicy{For: time.Hour, Pause: time.Millisecond, Tries: 2, Ask: true}
 	for range 2 {
 		b.failFor(hash, policy)
-		b.retry(hash, true)
+		b.must(b.beginAgain(hash))
 		if last := b.failFor(hash, policy); !last.GivenUp {
 			t.Fatalf("not given up: %+v", last)
 		}
-		b.retry(hash, false)
+		b.retry(hash)
+		b.must(b.beginAgain(hash))
 	}
 
 	told := 0

@@ -33,7 +33,7 @@ func digest(of ...any) string {
 
 func address(name string) string { return "0:" + digest("address", name) }
 
-// chain is a wallet as the blockchain keeps it: an order is carried out once, in its turn, before its time is over.
+// chain is a wallet on the blockchain: an order is executed once, in its turn, before its expiry.
 type chain struct {
 	wallet  string
 	now     time.Time
@@ -65,7 +65,7 @@ func (c *chain) happens(t transaction.ChainTransaction) transaction.ChainTransac
 func (c *chain) incoming(source string, nano int64, deposit bool) transaction.ChainTransaction {
 	return c.happens(transaction.ChainTransaction{
 		ComputeOK: true, ActionOK: true, FeeNano: fee, In: transaction.InMessage{Source: source, Nano: nano}, Deposit: deposit,
-		Comment: "durov 50",
+		Comment: "durov 50", Username: "durov", Stars: 50,
 	})
 }
 
@@ -75,8 +75,8 @@ func (c *chain) bounce(source string, nano int64) {
 	})
 }
 
-// accept executes the message of a payment as the wallet's contract would; false: it refuses. What it cannot afford it
-// leaves out.
+// accept executes a payment's message as the wallet's contract would; false: it refuses. It skips what it cannot
+// afford.
 func (c *chain) accept(p transaction.Payment) bool {
 	if p.Seqno != c.seqno || !c.now.Add(time.Second).Before(p.ValidUntil) {
 		return false
@@ -115,7 +115,7 @@ func (w *rig) bank() *bank {
 	return b
 }
 
-// scan reads all that has happened, to the end of the chain.
+// scan reads everything that has happened, to the end of the chain.
 func (b *bank) scan() transaction.Ingested {
 	b.t.Helper()
 	brought, err := b.Transactions.IngestChain(b.t.Context(), b.wallet, b.after(0), b.now)
@@ -123,7 +123,7 @@ func (b *bank) scan() transaction.Ingested {
 	return brought
 }
 
-// after gives the history from the cursor on, with up to overlap transactions before it.
+// after returns the history from the cursor on, with up to overlap transactions before it.
 func (b *bank) after(overlap int) []transaction.ChainTransaction {
 	b.t.Helper()
 	wallet, err := b.Transactions.WalletByAddress(b.t.Context(), b.wallet)
@@ -147,7 +147,7 @@ func (b *bank) deposit(sender string, nano int64) string {
 	return hash
 }
 
-// ordered makes a transaction in processing, priced at one coin below what it brought.
+// ordered makes a transaction that an attempt has begun to buy, priced one coin below the deposit.
 func (b *bank) ordered(sender string, nano int64) string {
 	b.t.Helper()
 	hash := b.deposit(sender, nano)
@@ -155,13 +155,44 @@ func (b *bank) ordered(sender string, nano int64) string {
 	return hash
 }
 
+// quoted begins to buy a transaction at a price.
 func (b *bank) quoted(hash string, price int64) {
 	b.t.Helper()
-	snapshot := b.ok(b.Transactions.Lock(b.t.Context(), hash))
-	b.ok(b.Transactions.SaveQuote(
-		b.t.Context(),
-		transaction.Quote{Hash: hash, Attempt: snapshot.Attempt, Username: "durov", Stars: 50, PriceNano: price, Recipient: "r"},
-	))
+	b.passMinute()
+	b.must(second(b.begin(b.beginning(hash, price))))
+}
+
+// claimed is the claim of a transaction's recorded attempt.
+func (b *bank) claimed(hash string) transaction.Claim {
+	b.t.Helper()
+	t := b.tx(hash)
+	return transaction.Claim{Hash: hash, Attempt: t.Attempt, TakenBy: t.TakenBy}
+}
+
+// beginning is the next attempt to buy a transaction, after reading the gate.
+func (b *bank) beginning(hash string, price int64) transaction.Beginning {
+	b.t.Helper()
+	return transaction.Beginning{
+		Claim: b.claimed(hash), By: fmt.Sprint("attempt ", serials.Add(1)), Seqno: uint32(b.seqno), LT: b.history[len(b.history)-1].LT,
+		Quote: transaction.Quote{Username: "durov", Stars: 50, PriceNano: price, Recipient: "r"},
+	}
+}
+
+// begin makes an attempt's first write, and returns the order of its payment.
+func (b *bank) begin(beginning transaction.Beginning) (transaction.PaymentOrder, error) {
+	b.t.Helper()
+	snapshot, number, err := b.Transactions.Begin(b.t.Context(), beginning)
+	claim := transaction.Claim{Hash: beginning.Hash, Attempt: snapshot.Attempt, TakenBy: beginning.By}
+	return transaction.PaymentOrder{
+		Claim: claim, Kind: transaction.Purchase, Destination: shop, AmountNano: beginning.Quote.PriceNano, GasNano: gas,
+		ChainSeqno: beginning.Seqno, ChainLT: beginning.LT, BodyHash: digest("body", beginning.Hash), RequestNumber: number,
+	}, err
+}
+
+// passMinute lets the time pass in which a request excludes others.
+func (b *bank) passMinute() {
+	b.t.Helper()
+	b.exec(`UPDATE ton_wallets SET requested_at = requested_at - interval '1 minute' WHERE address = $1`, b.wallet)
 }
 
 func (b *bank) ok(snapshot transaction.Snapshot, err error) transaction.Snapshot {
@@ -170,30 +201,20 @@ func (b *bank) ok(snapshot transaction.Snapshot, err error) transaction.Snapshot
 	return snapshot
 }
 
-// claim claims the turn for a transaction, after whoever has it has left it.
-func (b *bank) claim(hash string) transaction.Turn {
-	b.t.Helper()
-	turn, err := b.Transactions.ClaimTurn(b.t.Context(), hash)
-	if fault.CodeOf(err) == fault.NoTurn {
-		b.exec(`UPDATE ton_wallets SET turn_of = NULL, turn_at = NULL, turn_until = NULL WHERE address = $1`, b.wallet)
-		turn, err = b.Transactions.ClaimTurn(b.t.Context(), hash)
-	}
-	b.must(err)
-	return turn
-}
-
-// want is the order of a transaction as its record stands.
+// want is a transaction's payment order as recorded; a purchase's is that of a new attempt.
 func (b *bank) want(hash string, kind transaction.PaymentKind) transaction.PaymentOrder {
 	b.t.Helper()
 	t := b.tx(hash)
-	order := transaction.PaymentOrder{
-		Turn: b.claim(hash), Kind: kind, Attempt: t.Attempt, Destination: shop, AmountNano: t.QuoteNano, GasNano: gas,
+	if kind == transaction.Purchase {
+		b.passMinute()
+		order, err := b.begin(b.beginning(hash, t.QuoteNano))
+		b.must(err)
+		return order
+	}
+	return transaction.PaymentOrder{
+		Claim: transaction.Claim{Hash: hash}, Kind: kind, Destination: t.Sender, AmountNano: t.RefundDueNano - gas, GasNano: gas,
 		ChainSeqno: uint32(b.seqno), ChainLT: b.history[len(b.history)-1].LT, BodyHash: digest("body", hash),
 	}
-	if kind == transaction.Refund {
-		order.Destination, order.AmountNano = t.Sender, t.RefundDueNano-gas
-	}
-	return order
 }
 
 func (b *bank) sign(order transaction.PaymentOrder, limits transaction.Limits) (transaction.Payment, error) {
@@ -228,7 +249,7 @@ func (b *bank) paid(hash string) transaction.Payment {
 	return b.payment(payment.ID)
 }
 
-// bought takes a transaction in processing through, so that the turn goes on.
+// bought completes a transaction in processing, releasing the wallet.
 func (b *bank) bought(hash string) transaction.Payment {
 	b.t.Helper()
 	payment := b.paid(hash)
@@ -239,7 +260,7 @@ func (b *bank) bought(hash string) transaction.Payment {
 // through ends a transaction whose purchase is paid.
 func (b *bank) through(p transaction.Payment) {
 	b.t.Helper()
-	b.settle(p.ID, transaction.Destination{Kept: true})
+	b.settle(p, transaction.Destination{Kept: true})
 	if snapshot := b.ok(b.Transactions.Finish(b.t.Context(), p.TransactionHash, p.Attempt, true)); snapshot.State != lifecycle.TransactionProcessed {
 		b.t.Errorf("%+v", snapshot)
 	}
@@ -259,9 +280,9 @@ func (b *bank) tx(hash string) transaction.Transaction {
 	return t
 }
 
-func (b *bank) settle(id int64, d transaction.Destination) transaction.PaymentRef {
+func (b *bank) settle(p transaction.Payment, d transaction.Destination) transaction.PaymentRef {
 	b.t.Helper()
-	ref, err := b.Transactions.SettleDestination(b.t.Context(), id, d)
+	ref, err := b.Transactions.SettleDestination(b.t.Context(), p, d)
 	b.must(err)
 	return ref
 }
@@ -269,11 +290,11 @@ func (b *bank) settle(id int64, d transaction.Destination) transaction.PaymentRe
 func (b *bank) fail(hash, message string, class lifecycle.ErrorClass, refund bool) transaction.Snapshot {
 	b.t.Helper()
 	return b.ok(b.Transactions.Fail(
-		b.t.Context(), transaction.Failure{Hash: hash, Attempt: b.tx(hash).Attempt, Message: message, Class: class, Refund: refund},
+		b.t.Context(), transaction.Failure{Claim: b.claimed(hash), Message: message, Class: class, Refund: refund},
 	))
 }
 
-// expire lets the chain go on until nothing that is signed now is valid any more.
+// expire advances the chain until nothing currently signed is valid.
 func (b *bank) expire() transaction.Ingested {
 	b.t.Helper()
 	b.now = b.now.Add(2 * time.Minute)
@@ -288,7 +309,7 @@ func (b *bank) refused(err error, code fault.Code) {
 	}
 }
 
-// events gives the types of a transaction's events, and checks that each follows the one before.
+// events returns the types of a transaction's events, and checks that each follows the previous one.
 func (b *bank) events(hash string) (types []string) {
 	b.t.Helper()
 	events, err := b.Transactions.EventsOf(b.t.Context(), hash)

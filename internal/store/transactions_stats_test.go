@@ -8,32 +8,36 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/stars"
 	"stagecoach/internal/store/transaction"
 )
 
-// categories are what a person would say of each message.
+// categories are the documented ones of some messages.
 var categories = map[string]string{
 	"Invalid username":                                 "Username Error",
 	"Invalid username format":                          "Username Error",
-	"Username not found":                               "Username Error",
+	"Username not found":                               "Other Error",
 	"Stars amount should be at least 50":               "Stars Amount Error",
 	"Stars amount exceeds maximum limit":               "Stars Amount Error",
-	"Insufficient amount":                              "Stars Amount Error",
+	"Insufficient amount":                              "Other Error",
 	"Invalid comment format":                           "Other Error",
 	"Failed to fetch: Network error":                   "Network Error",
 	"Request timeout":                                  "Network Error",
 	"Wallet service error: Could not send transaction": "Wallet Error",
 	"Service unavailable: Fragment API returned 503":   "Fragment API Error",
-	"Authorization failed: Session expired":            "Fragment API Error",
+	"Authorization failed: Session expired":            "Other Error",
 	"Cancelled by operator":                            "Other Error",
 }
 
-// TestStatsOfTransactions compares the statistics with a count by hand over transactions of many days.
+// TestStatsOfTransactions compares the statistics with a manual count over transactions of many days.
 func TestStatsOfTransactions(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -51,7 +55,7 @@ func TestStatsOfTransactions(t *testing.T) {
 		row := transaction.Transaction{
 			State: lifecycle.Transaction.States[draw.IntN(4)].State, AmountNano: 1 + draw.Int64N(1e12), Stars: draw.Int64N(1000),
 		}
-		// Within the last 24 hours or clearly not: the database's clock goes on meanwhile.
+		// Within the last 24 hours or clearly not: the database's clock advances meanwhile.
 		row.CreatedAt = now.Add(-time.Duration(draw.IntN(9*24*60))*time.Minute - 30*time.Second)
 		row.UpdatedAt = row.CreatedAt.Add(time.Duration(draw.IntN(5000)) * time.Second)
 		attempt, since, paid := 1, &row.CreatedAt, ""
@@ -78,6 +82,9 @@ func TestStatsOfTransactions(t *testing.T) {
 	testdb.Recount(t, b.Store)
 	got, err := b.Transactions.Stats(t.Context(), 5)
 	b.must(err)
+	if all, err := b.Transactions.Stats(t.Context(), 0); err != nil || len(all.Days) < 9 || !reflect.DeepEqual(all.Days[:5], got.Days) {
+		t.Errorf("all days: %+v, %v", all.Days, err)
+	}
 
 	statuses, errors, kinds, days, good := map[lifecycle.TransactionState]int64{}, map[string]int64{}, map[string]int64{}, map[time.Time]int64{}, map[time.Time]int64{}
 	sums, took := map[time.Time]transaction.DayOfTransactions{}, map[time.Time]float64{}
@@ -162,7 +169,72 @@ func TestStatsOfTransactions(t *testing.T) {
 	}
 }
 
-// byCount sorts keys by how many there are, the most first, and then by name.
+// TestCategoriesOfErrors compares the categories with the CASE that defines them. It was written for SQLite, whose LIKE
+// ignores the case of ASCII letters only, as lower does with the collation C.
+func TestCategoriesOfErrors(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	messages := []string{
+		"INVALID USERNAME", "x: invalid username.", "invalid  username", "username", "Invalid user name", "Invalid username: Stars amount",
+		"the stars amount", "STARS AMOUNT and network", "stars  amount", "Insufficient amount", "NETWORK", "networks of wallets", "net work",
+		"TimeOut of Fragment", "timed out", "WALLET of Fragment", "wallets", "FRAGMENTS", "fragment: authorization failed", "authorization failed",
+		"Networ\u212a error", "\u017ftars amount", "\u0130nvalid username", "invalid_username", "Сеть: network", "Кошелёк", "%wallet%", "a\nfragment\nb",
+	}
+	for message := range categories {
+		messages = append(messages, message, strings.ToUpper(message), "Кошелёк: "+message)
+	}
+	for _, f := range stars.Failures {
+		messages = append(messages, f.Message)
+	}
+	slices.Sort(messages)
+	messages = slices.Compact(messages)
+
+	b.exec(`INSERT INTO transactions (hash, wallet, lt, amount_nano, sender, comment, status, attempt, error_message, error_class, processing_since)
+		SELECT encode(sha256(message::bytea), 'hex'), $1, n, 1, 's', '', 'failed', 1, message, 'unknown', now()
+		FROM unnest($2::text[]) WITH ORDINALITY m (message, n)`, b.wallet, messages)
+	testdb.Recount(t, b.Store)
+	got, err := b.Transactions.Stats(t.Context(), 1)
+	b.must(err)
+
+	rows, err := testdb.Connect(t, b.url).Query(t.Context(), `SELECT category, count(*) FROM (SELECT CASE
+			WHEN m LIKE '%invalid username%' THEN 'Username Error'
+			WHEN m LIKE '%stars amount%' THEN 'Stars Amount Error'
+			WHEN m LIKE '%network%' OR m LIKE '%timeout%' THEN 'Network Error'
+			WHEN m LIKE '%wallet%' THEN 'Wallet Error'
+			WHEN m LIKE '%fragment%' THEN 'Fragment API Error'
+			ELSE 'Other Error'
+		END AS category
+		FROM (SELECT lower(error_message COLLATE "C") AS m FROM transactions) t) c GROUP BY category ORDER BY count(*) DESC, category COLLATE "C"`)
+	b.must(err)
+	want, err := pgx.CollectRows(rows, pgx.RowToStructByPos[transaction.CategoryCount])
+	b.must(err)
+	if len(want) != 6 || !slices.Equal(got.Categories, want) {
+		t.Errorf("got %v, want %v", got.Categories, want)
+	}
+}
+
+// TestStatsSayWhenTheyCounted changes rows after a count: the statistics are as of that count until the next one.
+func TestStatsSayWhenTheyCounted(t *testing.T) {
+	t.Parallel()
+	b := newBank(t)
+	if got, err := b.Transactions.Stats(t.Context(), 0); err != nil || got.AsOf != nil {
+		t.Errorf("before the first count: %v, %v", got.AsOf, err)
+	}
+
+	var before, after time.Time
+	clock := testdb.Connect(t, b.url)
+	b.must(clock.QueryRow(t.Context(), `SELECT clock_timestamp()`).Scan(&before))
+	testdb.Recount(t, b.Store)
+	b.must(clock.QueryRow(t.Context(), `SELECT clock_timestamp()`).Scan(&after))
+
+	b.deposit("later", 1e9)
+	got, err := b.Transactions.Stats(t.Context(), 0)
+	if err != nil || got.AsOf == nil || got.AsOf.Before(before) || got.AsOf.After(after) || len(got.Statuses) != 0 {
+		t.Errorf("as of %v with %v, want between %v and %v without any: %v", got.AsOf, got.Statuses, before, after, err)
+	}
+}
+
+// byCount sorts keys by count, descending, and then by name.
 func byCount[K cmp.Ordered](counts map[K]int64) []K {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)))

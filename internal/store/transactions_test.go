@@ -3,7 +3,9 @@ package store_test
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -41,7 +43,7 @@ func TestGoodTransaction(t *testing.T) {
 	if len(brought.Settled) != 1 || brought.Settled[0] != payment.ID {
 		t.Errorf("%+v", brought)
 	}
-	if ref := b.settle(payment.ID, transaction.Destination{Kept: true}); !ref.Kept || ref.State != transaction.PaymentPaid {
+	if ref := b.settle(payment, transaction.Destination{Kept: true}); !ref.Kept || ref.State != transaction.PaymentPaid {
 		t.Errorf("%+v", ref)
 	}
 
@@ -64,8 +66,8 @@ func TestGoodTransaction(t *testing.T) {
 	events, err := b.Transactions.EventsOf(t.Context(), hash)
 	b.must(err)
 	for _, event := range events {
-		// from when the comment was read
-		if known := event.OwnerID != nil && *event.OwnerID == user.ID; known != (event.Seq > 2) {
+		// the transfer itself is detected without an owner
+		if known := event.OwnerID != nil && *event.OwnerID == user.ID; known != (event.Seq > 1) {
 			t.Errorf("%+v", event)
 		}
 	}
@@ -92,22 +94,24 @@ func TestWritesRepeat(t *testing.T) {
 	}
 
 	good := b.deposit("ann", 3*coin)
-	twice("lock", good, func() (transaction.Snapshot, error) { return b.Transactions.Lock(ctx, good) })
 	b.quoted(good, 2*coin)
 	payment := b.paid(good)
 	twice("kept", good, func() (transaction.Snapshot, error) {
-		b.settle(payment.ID, transaction.Destination{Kept: true})
+		b.settle(payment, transaction.Destination{Kept: true})
 		return b.Transactions.SnapshotOf(ctx, good)
 	})
 	twice("finish", good, func() (transaction.Snapshot, error) { return b.Transactions.Finish(ctx, good, 1, true) })
 	twice("fail what is processed", good, func() (transaction.Snapshot, error) {
-		return b.Transactions.Fail(ctx, transaction.Failure{Hash: good, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
+		return b.Transactions.Fail(ctx, transaction.Failure{Claim: b.claimed(good), Message: "m", Class: lifecycle.UnknownError})
 	})
 
 	bad := b.ordered("bob", 3*coin)
-	failure := transaction.Failure{Hash: bad, Attempt: 1, Message: "Failed to fetch: Network error", Class: lifecycle.Retryable}
+	failure := transaction.Failure{
+		Claim: b.claimed(bad), Message: "Failed to fetch: Network error", Class: lifecycle.Retryable,
+		Retry: transaction.RetryPolicy{For: time.Hour, Pause: time.Minute},
+	}
 	twice("fail", bad, func() (transaction.Snapshot, error) { return b.Transactions.Fail(ctx, failure) })
-	again := transaction.Request{Hash: bad, Attempt: 1, ActorID: &admin.ID, Comment: "again"}
+	again := transaction.Request{Hash: bad, Attempt: 1, ActorID: &admin.ID, Comment: "again", RequestID: "once"}
 	twice("retry", bad, func() (transaction.Snapshot, error) { return b.Transactions.Retry(ctx, again) })
 	if got := b.tx(bad); got.State != lifecycle.TransactionProcessing || got.Attempt != 2 || got.ErrorMessage != "" {
 		t.Errorf("%+v", got)
@@ -121,22 +125,16 @@ func TestWritesRepeat(t *testing.T) {
 		t.Error("a late failure ended the attempt after it")
 	}
 
-	twice("a late quote", bad, func() (transaction.Snapshot, error) {
-		return b.Transactions.SaveQuote(ctx, transaction.Quote{Hash: bad, Attempt: 1, Stars: 99})
-	})
-	if b.tx(bad).Stars == 99 {
-		t.Error("a late quote was taken")
-	}
-
+	b.quoted(bad, 2*coin)
 	twice("stuck", bad, func() (transaction.Snapshot, error) {
-		if stuck, err := b.Transactions.MarkStuck(ctx, bad, 2); err != nil || !stuck {
-			t.Errorf("%v, %v", stuck, err)
+		if later, err := b.Transactions.MarkStuck(ctx, bad, 0); err != nil || later != 0 {
+			t.Errorf("%v, %v", later, err)
 		}
 		return b.Transactions.SnapshotOf(ctx, bad)
 	})
 
 	twice("review", bad, func() (transaction.Snapshot, error) { return b.Transactions.Review(ctx, bad, 2, "r") })
-	resolve := transaction.Request{Hash: bad, Attempt: 2, ActorID: &admin.ID, Comment: "no"}
+	resolve := transaction.Request{Hash: bad, Attempt: 2, ActorID: &admin.ID, Comment: "no", RequestID: "decided"}
 	twice("resolve", bad, func() (transaction.Snapshot, error) {
 		return b.Transactions.Resolve(ctx, resolve, lifecycle.TransactionFailed, "Resolved")
 	})
@@ -148,7 +146,7 @@ func TestWritesRepeat(t *testing.T) {
 	b.balanced()
 }
 
-// TestAnswersOfTransactions keeps the answer to a keyed request with what it did, and no answer to any other.
+// TestAnswersOfTransactions stores the answer to a keyed request with its effect, and no answer to any other.
 func TestAnswersOfTransactions(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -170,7 +168,7 @@ func TestAnswersOfTransactions(t *testing.T) {
 		kept    bool
 	}{
 		{transaction.TransactionAsked(admin.ID, "a", "", "", "", "", "").ID(), "a", &admin.ID, true},
-		{transaction.TransactionAsked(admin.ID, "b", "", "", "", "", "").ID(), "b", nil, false}, // somebody else names it so
+		{transaction.TransactionAsked(admin.ID, "b", "", "", "", "", "").ID(), "b", nil, false}, // the name is someone else's
 		{"by hand", "c", &admin.ID, false},
 	} {
 		b.fail(hash, "Failed to fetch: Network error", lifecycle.Retryable, false)
@@ -193,7 +191,7 @@ func TestAnswersOfTransactions(t *testing.T) {
 	}
 }
 
-// TestRefusals asks for what must not be.
+// TestRefusals requests what must not happen.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -202,7 +200,9 @@ func TestRefusals(t *testing.T) {
 		return transaction.Request{Hash: hash, Attempt: attempt}
 	}
 
-	_, err := b.Transactions.Lock(ctx, digest("nobody"))
+	_, _, err := b.Transactions.Begin(ctx, transaction.Beginning{Claim: transaction.Claim{Hash: digest("nobody")}})
+	b.refused(err, fault.TransactionNotFound)
+	_, err = b.Transactions.Gate(ctx, digest("nobody"))
 	b.refused(err, fault.TransactionNotFound)
 	_, err = b.Transactions.PaymentByID(ctx, 1)
 	b.refused(err, fault.NotFound)
@@ -224,7 +224,7 @@ func TestRefusals(t *testing.T) {
 		t.Helper()
 		_, err := b.Transactions.Finish(ctx, pending, 1, true)
 		b.refused(err, fault.PaymentUndecided)
-		_, err = b.Transactions.Fail(ctx, transaction.Failure{Hash: pending, Attempt: 1, Message: "m", Class: lifecycle.UnknownError})
+		_, err = b.Transactions.Fail(ctx, transaction.Failure{Claim: b.claimed(pending), Message: "m", Class: lifecycle.UnknownError})
 		b.refused(err, fault.PaymentUndecided)
 		if t.Failed() {
 			t.Fatal(when)
@@ -232,7 +232,7 @@ func TestRefusals(t *testing.T) {
 	}
 
 	undecided("signed")
-	_, err = b.Transactions.SettleDestination(ctx, payment.ID, transaction.Destination{Kept: true})
+	_, err = b.Transactions.SettleDestination(ctx, payment, transaction.Destination{Kept: true})
 	b.refused(err, fault.PaymentUndecided)
 	b.ok(b.Transactions.Review(ctx, pending, 1, "r"))
 	_, err = b.Transactions.Resolve(ctx, request(pending, 1), lifecycle.TransactionFailed, "m")
@@ -241,8 +241,8 @@ func TestRefusals(t *testing.T) {
 	b.accept(payment)
 	b.scan()
 	undecided("paid, and nobody knows whether it was kept")
-	b.settle(payment.ID, transaction.Destination{Kept: true})
-	_, err = b.Transactions.SettleDestination(ctx, payment.ID, transaction.Destination{ReturnedNano: coin})
+	b.settle(payment, transaction.Destination{Kept: true})
+	_, err = b.Transactions.SettleDestination(ctx, payment, transaction.Destination{ReturnedNano: coin})
 	b.refused(err, fault.InvalidTransition)
 	_, err = b.Transactions.Resolve(ctx, request(pending, 2), lifecycle.TransactionFailed, "m")
 	b.refused(err, fault.InvalidTransition)
@@ -270,28 +270,32 @@ func TestRefusals(t *testing.T) {
 	b.balanced()
 }
 
-// TestLockRace locks one transaction from many sides.
+// TestLockRace begins to buy one transaction concurrently, by callers that have all seen the same.
 func TestLockRace(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
 	hash := b.deposit("ann", coin)
+	beginning, begun := b.beginning(hash, coin/2), atomic.Int64{}
 	var all sync.WaitGroup
 
 	for range 8 {
 		all.Go(func() {
-			if snapshot, err := b.Transactions.Lock(t.Context(), hash); err != nil || snapshot.Attempt != 1 {
-				t.Errorf("%+v, %v", snapshot, err)
+			switch snapshot, number, err := b.Transactions.Begin(t.Context(), beginning); {
+			case err == nil && snapshot.Attempt == 1 && number == 1:
+				begun.Add(1)
+			default:
+				b.refused(err, fault.NoTurn)
 			}
 		})
 	}
 
 	all.Wait()
-	if events := b.events(hash); len(events) != 2 {
-		t.Errorf("%v", events)
+	if events := b.events(hash); len(events) != 2 || begun.Load() != 1 {
+		t.Errorf("begun %d times: %v", begun.Load(), events)
 	}
 }
 
-// TestLiveTransactions finds what a workflow has to drive.
+// TestLiveTransactions finds what a workflow must drive.
 func TestLiveTransactions(t *testing.T) {
 	t.Parallel()
 	b := newBank(t)
@@ -331,13 +335,13 @@ func TestLiveTransactions(t *testing.T) {
 		t.Errorf("a refund that may bounce is not live: %v", got)
 	}
 
-	b.settle(refund.ID, transaction.Destination{Kept: true})
+	b.settle(refund, transaction.Destination{Kept: true})
 	if got := live(); slices.Contains(got, 3) {
 		t.Errorf("a refund that was kept is live: %v", got)
 	}
 }
 
-// TestUsernames moves a name from one user to another, from many sides.
+// TestUsernames moves a name from one user to another, concurrently.
 func TestUsernames(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestWalletAfterItsKeyWasReplaced is the one that was followed last, with its balance.
+// TestWalletAfterItsKeyWasReplaced is the one followed last, with its balance.
 func TestWalletAfterItsKeyWasReplaced(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -41,7 +41,7 @@ func TestStopsOfPayments(t *testing.T) {
 	b := newBank(t)
 	ctx := t.Context()
 	b.must(b.Transactions.Pause(ctx, nil, "it moves"))
-	b.must(b.Transactions.Hold(ctx, "session_expired"))
+	b.must(b.Transactions.Hold(ctx, "session_expired", ""))
 	_, on, err := b.Transactions.PaymentState(ctx)
 	b.must(err)
 	if len(on) != 2 || on[0].Name != transaction.SwitchPause || on[0].Reason != "it moves" || on[1].Name != transaction.SwitchHold {

@@ -9,7 +9,7 @@ import (
 	"stagecoach/dev/testdb"
 )
 
-// held begins a transaction of another process, which waits for its end.
+// held begins another process's transaction, which waits for its end.
 func (w *rig) held(statements ...string) (end func()) {
 	w.t.Helper()
 	conn := testdb.Connect(w.t, w.url)
@@ -22,7 +22,7 @@ func (w *rig) held(statements ...string) (end func()) {
 	return func() { w.must(tx.Commit(w.t.Context())) }
 }
 
-// blocked waits until a statement of this database waits for a lock, or over is closed.
+// blocked waits until a statement in this database waits for a lock, or over is closed.
 func (w *rig) blocked(over <-chan struct{}) {
 	w.t.Helper()
 	conn := testdb.Connect(w.t, w.url)
@@ -44,8 +44,8 @@ func (w *rig) blocked(over <-chan struct{}) {
 	w.t.Fatal("no statement waits for a lock")
 }
 
-// TestWebhookRestsWhileOthersAreWoken lets a webhook rest while another process is between finding who waits and its
-// commit: it does not rest, because nobody would wake it.
+// TestWebhookRestsWhileOthersAreWoken tries to make a webhook wait while another process is between finding the waiting
+// ones and its commit: it does not wait, because it would not be woken.
 func TestWebhookRestsWhileOthersAreWoken(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -57,7 +57,7 @@ func TestWebhookRestsWhileOthersAreWoken(t *testing.T) {
 	w.must(err)
 	w.job(ann)
 
-	// the other process has moved the place, and has found that nobody waits
+	// the other process has moved the position, and found nothing waiting
 	commit := w.held(
 		`UPDATE webhook_cursor SET (xid, id) = (SELECT xid, id FROM events ORDER BY xid DESC, id DESC LIMIT 1)`,
 	)
@@ -77,7 +77,7 @@ func TestWebhookRestsWhileOthersAreWoken(t *testing.T) {
 	}
 }
 
-// TestWebhookIsWokenWhileItRests lets an event wake others while a webhook is about to rest without having seen it: the
+// TestWebhookIsWokenWhileItRests lets an event wake others while a webhook is about to wait without having seen it: the
 // webhook is woken too.
 func TestWebhookIsWokenWhileItRests(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ const (
 	hookSecret  = "whsec_c2VjcmV0"
 )
 
-// hook makes a webhook of a user that gets the events from now on, for all workloads or some.
+// hook makes a user's webhook that receives the events from now on, for all workloads or some.
 func (w *rig) hook(user account.User, workloads ...string) webhook.Webhook {
 	w.t.Helper()
 	now, err := w.Notices.EventsNow(w.t.Context())
@@ -34,7 +34,7 @@ func (w *rig) hook(user account.User, workloads ...string) webhook.Webhook {
 	return made
 }
 
-// sent lets a sender of a webhook pass all events, as the activity does, and rest; it returns the sender's claim.
+// sent lets a webhook's sender pass all events, as the activity does, and wait; it returns the sender's claim.
 func (w *rig) sent(id int64) (claim int64) {
 	w.t.Helper()
 	begun, err := w.Webhooks.Begin(w.t.Context(), id)
@@ -55,7 +55,7 @@ func (w *rig) sent(id int64) (claim int64) {
 	}
 }
 
-// wake wakes all who wait for the events that have not woken anybody yet.
+// wake wakes everything that waits for events that have not woken anything yet.
 func (w *rig) wake() (woken []int64) {
 	w.t.Helper()
 	for {
@@ -76,13 +76,13 @@ func (w *rig) wake() (woken []int64) {
 	}
 }
 
-// after lists all events that follow a place.
+// after lists all events after a position.
 func (w *rig) after(from core.Cursor) []core.StreamedEvent {
 	w.t.Helper()
 	return testdb.EventsAfter(w.t, w.url, w.Store, from)
 }
 
-// TestWebhooksWakeWhoSees wants an event to wake the waiting webhooks of those who may see it, and no others.
+// TestWebhooksWakeWhoSees requires an event to wake the waiting webhooks of the users who may see it, and no others.
 func TestWebhooksWakeWhoSees(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -114,8 +114,8 @@ func TestWebhooksWakeWhoSees(t *testing.T) {
 	}
 }
 
-// TestWebhookRestsOrIsWoken lets a webhook rest around the moment at which an event wakes others: whatever comes first,
-// it is woken or does not rest.
+// TestWebhookRestsOrIsWoken makes a webhook wait around the moment at which an event wakes others: whichever comes
+// first, it is woken or does not wait.
 func TestWebhookRestsOrIsWoken(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -128,7 +128,7 @@ func TestWebhookRestsOrIsWoken(t *testing.T) {
 	w.must(err)
 	before := found.Cursor()
 
-	w.job(ann) // it does not see this one before it rests again
+	w.job(ann) // it does not see this one before it waits again
 	if rests, err := w.Webhooks.Rest(t.Context(), made.ID, claim, before); err != nil || !rests {
 		t.Fatalf("nobody was woken by the event yet, but it does not rest: %v", err)
 	}
@@ -190,7 +190,7 @@ func TestWebhookWakesAreRepeated(t *testing.T) {
 	}
 }
 
-// past runs a statement past the store.
+// past runs a statement, bypassing the store.
 func (w *rig) past(sql string, args ...any) {
 	w.t.Helper()
 	conn, err := pgx.Connect(w.t.Context(), w.url)
@@ -239,7 +239,7 @@ func TestWebhookClaims(t *testing.T) {
 	}
 }
 
-// TestWebhookFails follows a webhook whose receiver fails until it is paused and resumed.
+// TestWebhookFails follows a webhook with a failing receiver until it is paused and resumed.
 func TestWebhookFails(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -286,8 +286,8 @@ func TestWebhookFails(t *testing.T) {
 	}
 }
 
-// TestWebhooksAreSealed reads the row from the database itself, opens it with a wrong key, and with a new one after it
-// was encrypted again.
+// TestWebhooksAreSealed reads the row from the database itself, opens it with a wrong key, and with a new one after
+// re-encryption.
 func TestWebhooksAreSealed(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -333,8 +333,8 @@ func TestWebhooksAreSealed(t *testing.T) {
 	}
 }
 
-// TestWebhooksAreRestored sets the record to another server's transactions, which are fewer: a place beyond the end
-// goes back to it, and what can no longer be sent in its order is told as lost.
+// TestWebhooksAreRestored moves the record to another server's transactions, which are fewer: a position beyond the end
+// goes back to it, and what can no longer be sent in order is reported as lost.
 func TestWebhooksAreRestored(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -389,8 +389,8 @@ func TestWebhookQuota(t *testing.T) {
 	wantQuota(t, err, "webhooks", 2)
 }
 
-// TestOwnerOfAnAgentIsTold pauses the webhook of an agent: its owner is told, who has a chat.
-func TestOwnerOfAnAgentIsTold(t *testing.T) {
+// TestAgentOwnerIsNotified pauses an agent's webhook: its owner, who has a chat, is notified.
+func TestAgentOwnerIsNotified(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	ann, ctx := w.user(1), t.Context()

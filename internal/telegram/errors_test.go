@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -12,8 +13,8 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// TestAnswers sends a message to servers that answer each in their own way. Only Telegram's own JSON says what became
-// of the message, and not where a gateway or an interrupted server wrote it.
+// TestAnswers sends a message to servers with different answers. Only Telegram's own JSON tells what became of the
+// message, unless a gateway or an interrupted server wrote it.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	const page = "<html><head><title>502 Bad Gateway</title></head><body><hr><center>nginx</center></body></html>"
@@ -24,7 +25,7 @@ func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		status     int
 		body       string
-		code       fault.Code // "": it is done
+		code       fault.Code // "": success
 		retryable  bool
 		unanswered bool
 	}{
@@ -35,6 +36,13 @@ func TestAnswers(t *testing.T) {
 		"blocked":                  {status: 403, body: refusal(403, "Forbidden: bot was blocked by the user"), code: fault.TelegramForbidden},
 		"no such chat":             {status: 400, body: refusal(400, "Bad Request: chat not found"), code: fault.TelegramForbidden},
 		"another file":             {status: 400, body: refusal(400, "Bad Request: wrong file identifier"), code: fault.TelegramFileID},
+		"an old reference":         {status: 400, body: refusal(400, "Bad Request: FILE_REFERENCE_EXPIRED"), code: fault.TelegramFileID},
+		"an empty reference":       {status: 400, body: refusal(400, "Bad Request: FILE_REFERENCE_EMPTY"), code: fault.TelegramFileID},
+		"a numbered reference":     {status: 400, body: refusal(400, "Bad Request: FILE_REFERENCE_0_EXPIRED"), code: fault.TelegramFileID},
+		"a wrong file_id":          {status: 400, body: refusal(400, "Bad Request: FILE_ID_INVALID"), code: fault.TelegramFileID},
+		"a file_id of nothing":     {status: 400, body: refusal(400, "Bad Request: wrong file_id or the file is temporarily unavailable"), code: fault.TelegramFileID},
+		"a file of another kind":   {status: 400, body: refusal(400, "Bad Request: type of file mismatch"), code: fault.TelegramFileID},
+		"a remote one":             {status: 400, body: refusal(400, "Bad Request: wrong remote file identifier specified: Wrong string length"), code: fault.TelegramFileID},
 		"too big":                  {status: 413, body: refusal(413, "Request Entity Too Large"), code: fault.FileTooBig},
 		"slow down":                {status: 429, body: refusal(429, "Too Many Requests: retry after 3"), code: fault.TelegramRateLimited, retryable: true},
 		"an error of its own":      {status: 500, body: refusal(500, "Internal Server Error"), code: fault.TelegramUnavailable, retryable: true},
@@ -87,7 +95,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestNoAnswer loses the connection before and after the request was taken.
+// TestNoAnswer loses the connection before and after the request was accepted.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	err := send(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
@@ -119,4 +127,47 @@ func sendTo(t *testing.T, url string) error {
 	}
 	_, err = bot.SendMessage(t.Context(), &telego.SendMessageParams{ChatID: telego.ChatID{ID: 1}, Text: "hello"})
 	return err
+}
+
+// TestFolderUnreadable distinguishes a server that cannot read the shared folder from one that rejects the file.
+func TestFolderUnreadable(t *testing.T) {
+	t.Parallel()
+	for description, want := range map[string]bool{
+		"Bad Request: wrong remote file identifier specified: can't unserialize it. Wrong last symbol": true,
+		"Bad Request: wrong file identifier/HTTP URL specified":                                        true,
+		"Bad Request: Unsupported URL protocol":                                                        true,
+		"Bad Request: can't get real path: realpath failed":                                            true,
+		"Bad Request: invalid file HTTP URL specified: Unsupported URL protocol":                       true,
+		"Bad Request: wrong HTTP URL specified":                                                        true,
+		"Bad Request: file not found":                                                                  true,
+		"Bad Request: chat not found":                                                                  false,
+		"Bad Request: file must be non-empty":                                                          false,
+	} {
+		err := send(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = fmt.Fprintf(w, `{"ok":false,"error_code":400,"description":%q}`, description)
+		})
+		if got := FolderUnreadable(err); got != want {
+			t.Errorf("%s: %t", description, got)
+		}
+	}
+	if FolderUnreadable(nil) {
+		t.Error("a success is a refusal")
+	}
+}
+
+// TestFileIDs are found wherever an answer has them.
+func TestFileIDs(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]string{
+		"document": "F", "audio": "F", "video": "F", "animation": "F", "voice": "F", "sticker": "F", "contact": "",
+	} {
+		var m telego.Message
+		if err := json.Unmarshal([]byte(`{"message_id":1,"`+kind+`":{"file_id":"F"}}`), &m); err != nil {
+			t.Fatal(err)
+		}
+		if got := FileID(&m); got != want {
+			t.Errorf("%s: %q", kind, got)
+		}
+	}
 }

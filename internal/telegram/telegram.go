@@ -1,4 +1,4 @@
-// Package telegram builds the Bot API client that the worker and the bot share: telego over net/http, uploads streamed
+// Package telegram builds the Bot API client shared by the worker and the bot: telego over net/http, uploads streamed
 // with a known length, errors typed and free of the bot's token.
 package telegram
 
@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	defaultRate = 30       // Telegram lets a bot make about this many requests a second over all chats
-	maxAnswer   = 32 << 20 // bytes of one answer; a hundred updates take about a MiB
+	defaultRate = 30       // Telegram allows a bot about this many requests per second over all chats
+	maxAnswer   = 32 << 20 // bytes per answer; a hundred updates take about a MiB
 )
 
-// Options say which bot this is and where its server is.
+// Options identify the bot and its server.
 type Options struct {
 	Token             string
 	APIURL            string        // base URL of the (local) Bot API server
@@ -36,29 +36,25 @@ type Options struct {
 	outbound.Observer               // by method
 }
 
-// New makes the client. Every error of the client is either a *telegoapi.Error (the server answered) or a *fault.Error.
+// New makes the client. Each of its errors is either a *telegoapi.Error (the server answered) or a *fault.Error.
 func New(o Options) (*telego.Bot, error) {
 	perSecond := cmp.Or(o.RequestsPerSecond, defaultRate)
 	dialer := &net.Dialer{Timeout: o.ConnectTimeout}
-	transport := &http.Transport{
-		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, addr)
-			if err != nil {
+	transport := outbound.NewTransport(o.ConnectTimeout)
+	transport.MaxIdleConnsPerHost, transport.WriteBufferSize = 32, copyBuffer
+	transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			if err := tcp.SetWriteBuffer(sendBuffer); err != nil {
+				_ = conn.Close() // the first error is reported
 				return nil, err
 			}
-
-			if tcp, ok := conn.(*net.TCPConn); ok {
-				if err := tcp.SetWriteBuffer(sendBuffer); err != nil {
-					_ = conn.Close() // the first error is reported
-					return nil, err
-				}
-			}
-			return wideConn{conn}, nil
-		},
-		TLSHandshakeTimeout: o.ConnectTimeout,
-		MaxIdleConnsPerHost: 32,
-		IdleConnTimeout:     90 * time.Second,
-		WriteBufferSize:     copyBuffer,
+		}
+		return wideConn{conn}, nil
 	}
 
 	bot, err := telego.NewBot(o.Token,
@@ -77,7 +73,7 @@ func New(o Options) (*telego.Bot, error) {
 	return bot, nil
 }
 
-// caller does one Bot API request.
+// caller makes one Bot API request.
 type caller struct {
 	outbound.Observer
 	http    *http.Client
@@ -127,7 +123,7 @@ func (c *caller) call(ctx context.Context, address string, data *telegoapi.Reque
 
 	answer, err := outbound.ReadAnswer(response.Body, maxAnswer)
 	switch {
-	case errors.Is(err, outbound.ErrTooLong): // Telegram's answers are never so long
+	case errors.Is(err, outbound.ErrTooLong): // Telegram's answers are never that long
 		return nil, foreignAnswer(response.StatusCode)
 	case err != nil:
 		return nil, networkFault(err)
@@ -146,7 +142,7 @@ func networkFault(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
-	if fault.As(err) != nil { // from the body that was being sent
+	if fault.As(err) != nil { // from the body being sent
 		return err
 	}
 	if outbound.TimedOut(err) {
@@ -155,8 +151,12 @@ func networkFault(err error) error {
 	return fault.New(fault.TelegramUnavailable, "the connection to Telegram failed").Retry().WithCause(err)
 }
 
-// NothingSent says that a failed request cannot have reached the server: no connection was made.
+// ErrNothingSent is the cause of a failure before the request was written.
+var ErrNothingSent = errors.New("the request was not written")
+
+// NothingSent reports whether the server cannot have received a failed request: no connection was made, or it was not
+// written.
 func NothingSent(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial"
+	return ok && op.Op == "dial" || errors.Is(err, ErrNothingSent)
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/mymmrac/telego/telegoapi"
 )
 
-// copyBuffer is the size of one write to the socket: large enough that system calls do not matter.
+// copyBuffer is the size of one write to the socket: large enough to make system calls negligible.
 const copyBuffer = 256 << 10
 
-// sendBuffer bounds what the kernel holds of an upload. Bytes in it count as sent before they are. With a small buffer
-// the progress is right, and a connection that breaks in mid-body is noticed before the last bytes are sent.
+// sendBuffer bounds how much of an upload the kernel buffers. Bytes in it count as sent before they are. With a small
+// buffer the progress is right, and a connection that breaks mid-body is noticed before the last bytes are sent.
 const sendBuffer = 512 << 10
 
-// Upload is a file to send: its bytes, its name, and how many there are.
+// Upload is a file to send: its bytes, name and size.
 type Upload interface {
 	telegoapi.NamedReader
 	Size() int64
 }
 
-// constructor builds multipart bodies that are pulled straight from the upload, with no pipe or goroutine between, and
-// whose length is known beforehand.
+// constructor builds multipart bodies of known length that are pulled straight from the upload, without a pipe or
+// goroutine in between.
 type constructor struct{ telegoapi.DefaultConstructor }
 
 // MultipartRequest implements telegoapi.RequestConstructor for requests with one file.
@@ -49,7 +49,13 @@ func (constructor) MultipartRequest(
 			return nil, errors.New("a request carries one file of known size")
 		}
 		upload = sized
-		if _, err := form.CreateFormFile(name, printable(upload.Name())); err != nil {
+		fileName := strings.Map(func(r rune) rune { // a header line must not contain control characters
+			if unicode.IsControl(r) {
+				return '_'
+			}
+			return r
+		}, upload.Name())
+		if _, err := form.CreateFormFile(name, fileName); err != nil {
 			return nil, err
 		}
 	}
@@ -67,16 +73,6 @@ func (constructor) MultipartRequest(
 	}, nil
 }
 
-// printable replaces what a header line cannot hold.
-func printable(name string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '_'
-		}
-		return r
-	}, name)
-}
-
 type sizedBody struct {
 	io.Reader
 	size int64
@@ -85,7 +81,7 @@ type sizedBody struct {
 // Size is the length of the complete body in bytes.
 func (b sizedBody) Size() int64 { return b.size }
 
-// wideConn copies request bodies to the socket in large pieces; net/http asks for ReadFrom once headers are out.
+// wideConn copies request bodies to the socket in large pieces; net/http calls ReadFrom once headers are sent.
 type wideConn struct{ net.Conn }
 
 var buffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}

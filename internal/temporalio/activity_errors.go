@@ -9,26 +9,50 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// FaultOf gives the fault in err's chain; any other error becomes INTERNAL.
+// FaultOf returns the fault in err's chain; any other error becomes INTERNAL.
 func FaultOf(err error) *fault.Error {
 	if known := fault.As(err); known != nil {
 		return known
 	}
-	return fault.New(fault.Internal, "an internal error; the log has it").WithCause(err)
+	return fault.New(fault.Internal, "internal error: see the log").WithCause(err)
 }
 
 // ActivityError is the error that an activity returns for a fault. The cause of an unexpected fault goes to the log,
-// because a history must not have it.
+// because it must not enter a history. Errors caused by the end of the attempt's context are retried.
 func ActivityError(ctx context.Context, f *fault.Error) error {
 	if f.Code == fault.Internal {
-		activity.GetLogger(ctx).Error("an unforeseen error", "error", f.Cause)
+		if ctx.Err() != nil {
+			return LoopOutcome(ctx)
+		}
+		activity.GetLogger(ctx).Error("unexpected error", "error", f.Cause)
 	}
 	return ToTemporal(f)
 }
 
-// ToTemporal is the one map from faults to Temporal's errors: the code becomes the type, a retryable fault is retried,
-// and the pause that the other side asked for precedes the next attempt. The cause is left out: it may contain
-// anything, and a history is permanent.
+// TryError is the error of an attempt in a context from WithHandOver.
+func TryError(ctx context.Context, err error) error {
+	switch {
+	case IsInterruption(err), IsInterruption(context.Cause(ctx)):
+		return Interrupted(int(activity.GetInfo(ctx).Attempt) - 1)
+	case ctx.Err() != nil:
+		return LoopOutcome(ctx)
+	default:
+		return ActivityError(ctx, FaultOf(err))
+	}
+}
+
+// RequestError is the error of an activity that decides a request: a refusal keeps its details.
+func RequestError(ctx context.Context, err error) error {
+	f := FaultOf(err)
+	if f.Code != fault.Internal && !f.Retryable {
+		return Refusal(f)
+	}
+	return ActivityError(ctx, f)
+}
+
+// ToTemporal is the only map from faults to Temporal's errors: the code becomes the type, a retryable fault is retried,
+// and the delay requested by the other side precedes the next attempt. The cause is left out: it may contain anything,
+// and a history is permanent.
 func ToTemporal(f *fault.Error) error {
 	return temporal.NewApplicationErrorWithOptions(f.Message, string(f.Code), temporal.ApplicationErrorOptions{
 		NonRetryable:   !f.Retryable,
@@ -36,8 +60,8 @@ func ToTemporal(f *fault.Error) error {
 	})
 }
 
-// RetryUntilSeen is ToTemporal for activities that move money: an unknown error is retried until a person has looked,
-// and never ends a workflow. So is an error that the stop of the worker caused.
+// RetryUntilSeen is ToTemporal for activities that move money: an unknown error is retried until a person has looked at
+// it, and never ends a workflow. So is an error caused by a stopping worker.
 func RetryUntilSeen(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// HeartbeatEvery is the pause between two heartbeats of an activity that waits.
+// HeartbeatEvery is the interval between two heartbeats of a waiting activity.
 const HeartbeatEvery = 3 * time.Second
 
 // SendHeartbeats sends heartbeats with these details until stop is called, so that Temporal soon notices a lost worker.

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// StartSingleton starts a workflow of a fixed id unless it runs.
+// StartSingleton starts a workflow with a fixed id unless it is running.
 func StartSingleton(ctx context.Context, c client.Client, workflowType, id, summary string) error {
 	_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: lifecycle.MainQueue,

@@ -9,16 +9,16 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Search attributes that every workload sets where they apply.
+// Search attributes that every workload sets if they apply.
 var (
-	EntityAttribute    = temporal.NewSearchAttributeKeyKeyword("Entity")    // the id of the row, as the API shows it
+	EntityAttribute    = temporal.NewSearchAttributeKeyKeyword("Entity")    // the row's id, as in the API
 	StageAttribute     = temporal.NewSearchAttributeKeyKeyword("Stage")     // the state
 	WaitsForAttribute  = temporal.NewSearchAttributeKeyKeyword("WaitsFor")  // one of lifecycle.WaitsFor…
 	OwnerAttribute     = temporal.NewSearchAttributeKeyKeyword("Owner")     // a user id
-	AttentionAttribute = temporal.NewSearchAttributeKeyBool("Attention")    // true: a person should look; else absent
+	AttentionAttribute = temporal.NewSearchAttributeKeyBool("Attention")    // true: a person should check; else absent
 	WorkspaceAttribute = temporal.NewSearchAttributeKeyKeyword("Workspace") // a workspace id
 	AssigneeAttribute  = temporal.NewSearchAttributeKeyKeyword("Assignee")  // a user id
-	DeadlineAttribute  = temporal.NewSearchAttributeKeyTime("DeadlineAt")   // when the state's time is up
+	DeadlineAttribute  = temporal.NewSearchAttributeKeyTime("DeadlineAt")   // when the state times out
 )
 
 // Refusal is the error with which a workflow refuses an update: the code as the type, with the details, non-retryable.
@@ -30,8 +30,8 @@ func Refusal(f *fault.Error) error {
 	return temporal.NewApplicationErrorWithOptions(f.Message, string(f.Code), options)
 }
 
-// Failed is the error that closes the workflow of a failed entity: operators find each kind by its type, and it does
-// not count as an error of the program.
+// Failed is the error that closes a failed entity's workflow: operators find each kind by its type, and it does not
+// count as an error of the program.
 func Failed(message, kind string) error {
 	return temporal.NewApplicationErrorWithOptions(message, kind,
 		temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign})
@@ -40,7 +40,7 @@ func Failed(message, kind string) error {
 // RefusalIn reads the fault that Refusal or an activity put into err; nil: none.
 func RefusalIn(err error) *fault.Error {
 	refusal, ok := errors.AsType[*temporal.ApplicationError](err)
-	if !ok {
+	if !ok || endedMeanwhile(err) {
 		return nil
 	}
 
@@ -53,23 +53,23 @@ func RefusalIn(err error) *fault.Error {
 	return f
 }
 
-// Invalid says whether Temporal refuses a request as invalid: a later attempt fails too.
+// Invalid reports whether Temporal rejects a request as invalid: a later attempt fails too.
 func Invalid(err error) bool {
 	_, invalid := errors.AsType[*serviceerror.InvalidArgument](err)
 	return invalid
 }
 
-// Paused says whether Temporal refuses an update because an operator has paused the workflow.
+// Paused reports whether Temporal rejects an update because an operator has paused the workflow.
 func Paused(err error) bool {
 	_, paused := errors.AsType[*serviceerror.FailedPrecondition](err)
 	return paused
 }
 
-// Unreachable is the fault of a request that Temporal has not carried out: TEMPORAL_UNAVAILABLE, VALIDATION_ERROR where
-// the request is Invalid, or WORKFLOW_PAUSED.
+// Unreachable is the fault of a request that Temporal has not executed: TEMPORAL_UNAVAILABLE, VALIDATION_ERROR if the
+// request is Invalid, or WORKFLOW_PAUSED.
 func Unreachable(err error) error {
 	if Paused(err) {
-		return fault.New(fault.WorkflowPaused, "an operator has paused the workflow: try again when it goes on").WithCause(err)
+		return fault.New(fault.WorkflowPaused, "an operator has paused the workflow: try again when it is resumed").WithCause(err)
 	}
 	if Invalid(err) {
 		return fault.New(

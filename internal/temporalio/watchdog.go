@@ -9,9 +9,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// An activity that loops without an end sends its heartbeats from the loop: after each call, page and write, and while
-// it waits for the next round. A heartbeat therefore shows progress, and a call that hangs ends the attempt, so that
-// the next attempt takes over.
+// An endlessly looping activity sends its heartbeats from the loop: after each call, page and write, and while it waits
+// for the next round. A heartbeat therefore shows progress, and a hanging call ends the attempt, so that the next
+// attempt takes over.
 
 // watchdog ends the context of an attempt that makes no progress.
 type watchdog struct {
@@ -21,12 +21,12 @@ type watchdog struct {
 
 type watchdogKey struct{}
 
-// errNoProgress is the cause of a context that a watchdog ended. Temporal retries.
+// errNoProgress is the cause of a context ended by a watchdog. Temporal retries.
 var errNoProgress = temporal.NewApplicationError("the attempt made no progress", "NO_PROGRESS")
 
-// WithWatchdog gives a context for the loop of an activity. It ends when nothing calls progressed for three quarters of
-// the activity's heartbeat time-out, before Temporal gives up the attempt: its locks are free when the next attempt
-// begins. An activity without that time-out has no watchdog.
+// WithWatchdog returns a context for an activity's loop. It ends if nothing calls progressed for three quarters of the
+// activity's heartbeat timeout, before Temporal gives up on the attempt: its locks are free when the next attempt
+// begins. An activity without that timeout has no watchdog.
 func WithWatchdog(ctx context.Context) (loop context.Context, stop func()) {
 	patience := activity.GetInfo(ctx).HeartbeatTimeout * 3 / 4
 	if patience == 0 {
@@ -42,13 +42,14 @@ func WithWatchdog(ctx context.Context) (loop context.Context, stop func()) {
 	}
 }
 
-// watchdogOf gives the watchdog of a loop's context; nil: it has none.
+// watchdogOf returns the watchdog of a loop's context; nil: none.
 func watchdogOf(ctx context.Context) *watchdog {
 	w, _ := ctx.Value(watchdogKey{}).(*watchdog)
 	return w
 }
 
-// Progressed reports progress to Temporal, with these details, and to the watchdog. Outside of an activity, as in a command, it does nothing.
+// Progressed reports progress to Temporal, with these details, and to the watchdog. Outside an activity, as in a
+// command, it does nothing.
 func Progressed(ctx context.Context, details ...any) {
 	if !activity.IsActivity(ctx) { // the SDK panics
 		return
@@ -59,11 +60,11 @@ func Progressed(ctx context.Context, details ...any) {
 	}
 }
 
-// stepTimeout bounds one call of a watched loop, with its wait for a turn. It is shorter than the time of the loops'
-// watchdogs, so that a system that hangs fails its call, not the attempt.
+// stepTimeout bounds one call in a watched loop, including its wait for a turn. It is shorter than the loops' watchdog
+// times, so that a hanging system fails its call, not the attempt.
 const stepTimeout = 20 * time.Second
 
-// LoopStep makes one call of a watched loop. An answer is progress, whatever it says.
+// LoopStep makes one call in a watched loop. Any answer is progress.
 func LoopStep(ctx context.Context, call func(ctx context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
@@ -75,7 +76,7 @@ func LoopStep(ctx context.Context, call func(ctx context.Context) error) error {
 	return err
 }
 
-// WhileWaiting gives the ticks at which a waiting loop calls Progressed.
+// WhileWaiting returns the ticks at which a waiting loop calls Progressed.
 func WhileWaiting(ctx context.Context) *time.Ticker {
 	if w := watchdogOf(ctx); w != nil {
 		return time.NewTicker(min(HeartbeatEvery, w.patience/3))
@@ -83,7 +84,7 @@ func WhileWaiting(ctx context.Context) *time.Ticker {
 	return time.NewTicker(HeartbeatEvery)
 }
 
-// LoopWait waits for next. False: the attempt or the worker ends, and the loop must too.
+// LoopWait waits for next. False: the attempt or the worker is ending, and the loop must too.
 func LoopWait(ctx context.Context, next <-chan time.Time) bool {
 	alive := WhileWaiting(ctx)
 	defer alive.Stop()
@@ -102,7 +103,7 @@ func LoopWait(ctx context.Context, next <-chan time.Time) bool {
 	}
 }
 
-// LoopOutcome is the error of an attempt whose loop is over; nil when its time is over or its worker stops.
+// LoopOutcome is the error of an attempt whose loop is over; nil if its time is over or its worker is stopping.
 func LoopOutcome(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errNoProgress) {
 		return errNoProgress

@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// TestWatchdog keeps an attempt whose loop gets on or waits, and tells Temporal so, for longer than the heartbeat
-// time-out.
+// TestWatchdog keeps an attempt whose loop progresses or waits, and reports that to Temporal, for longer than the
+// heartbeat timeout.
 func TestWatchdog(t *testing.T) {
 	t.Parallel()
 	h := testtemporal.NewHang()
@@ -25,7 +25,7 @@ func TestWatchdog(t *testing.T) {
 		defer stop()
 
 		for range 6 {
-			// each takes less than the patience, all together more than the time-out
+			// each takes less than the patience, all together more than the timeout
 			_ = temporalio.LoopStep(ctx, func(context.Context) error {
 				steps.Add(1)
 				time.Sleep(time.Second)
@@ -44,7 +44,7 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// TestProgressOfACommand reports progress outside of an activity: starter restored goes through the same pages of
+// TestProgressOfACommand reports progress outside an activity: starter restored iterates over the same pages of
 // workflows as the reconciler.
 func TestProgressOfACommand(t *testing.T) {
 	t.Parallel()

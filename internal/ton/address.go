@@ -17,7 +17,7 @@ type Address struct {
 
 var errAddress = errors.New("this is not a TON address")
 
-// ParseAddress reads a raw ("0:…") or a friendly address. bounceable is the flag of a friendly one (EQ… true, UQ…
+// ParseAddress reads a raw ("0:…") or a friendly address. bounceable is a friendly address's flag (EQ… true, UQ…
 // false), and false for a raw one.
 func ParseAddress(text string) (parsed Address, bounceable bool, err error) {
 	var a *address.Address
@@ -37,7 +37,7 @@ func ParseAddress(text string) (parsed Address, bounceable bool, err error) {
 // Raw returns the workchain, a colon and 64 lower-case hex digits.
 func (a Address) Raw() string { return a.library(false).StringRaw() }
 
-// Friendly returns the form that people copy, for the main network: EQ… when bounceable, else UQ….
+// Friendly returns the form that people copy, for the main network: EQ… if bounceable, otherwise UQ….
 func (a Address) Friendly(bounceable bool) string { return a.library(bounceable).String() }
 
 func (a Address) library(bounceable bool) *address.Address {

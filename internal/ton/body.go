@@ -10,12 +10,12 @@ import (
 	"github.com/xssnick/tonutils-go/tvm/cell"
 )
 
-// maxComment bounds the text of one comment, in bytes: a chain of cells may be as long as its sender paid for, and a
-// bag of cells may name the same cell again and again.
+// maxComment bounds a comment's text, in bytes: a chain of cells may be as long as its sender paid for, and a bag of
+// cells may reference the same cell repeatedly.
 const maxComment = 16 << 10
 
-// Comment returns the text of a body that is a text comment, over as many cells as it takes; ok is false when the body
-// is something else, or longer than maxComment. Invalid UTF-8, and zero bytes, become U+FFFD.
+// Comment returns the text of a text comment, over as many cells as it takes; ok is false if the body is something
+// else, or longer than maxComment. Invalid UTF-8, and zero bytes, become U+FFFD.
 func Comment(body []byte) (text string, ok bool) {
 	root, err := parseBody(body)
 	if err != nil {
@@ -32,7 +32,7 @@ func Comment(body []byte) (text string, ok bool) {
 
 	var all []byte
 	for {
-		// Text is in full bytes, and continues in the one cell that a cell refers to.
+		// Text consists of full bytes, and continues in the only referenced cell.
 		if s.BitsLeft()%8 != 0 || s.RefsNum() > 1 {
 			return "", false
 		}
@@ -59,7 +59,8 @@ func Comment(body []byte) (text string, ok bool) {
 	return strings.ReplaceAll(strings.ToValidUTF8(string(all), unknown), "\x00", unknown), true
 }
 
-// Opcode returns a body's first four bytes, which name its kind: 0 for a text comment. ok is false for a shorter body.
+// Opcode returns a body's first four bytes, which identify its kind: 0 for a text comment. ok is false for a shorter
+// body.
 func Opcode(body []byte) (uint32, bool) {
 	root, err := parseBody(body)
 	if err != nil {
@@ -82,8 +83,8 @@ func CommentBody(text string) ([]byte, error) {
 	return root.ToBOC(), nil
 }
 
-// BodyHash returns the hash of a body's root cell in lower-case hex, as the chain shows it; no body has the hash of an
-// empty cell.
+// BodyHash returns the hash of a body's root cell in lower-case hex, as shown by the chain; a missing body has the hash
+// of an empty cell.
 func BodyHash(body []byte) (string, error) {
 	root, err := parseBody(body)
 	if err != nil {

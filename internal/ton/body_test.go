@@ -24,7 +24,7 @@ func TestComment(t *testing.T) {
 	text := func(b *cell.Builder, s string) *cell.Builder { return b.MustStoreSlice([]byte(s), uint(len(s))*8) }
 	rest := text(cell.BeginCell(), "rov").EndCell()
 
-	// A letter may lie in both of two cells.
+	// A letter may span two cells.
 	if got, ok := Comment(text(begin(), "\xd0").MustStoreRef(text(cell.BeginCell(), "\xb6").EndCell()).EndCell().ToBOC()); !ok || got != "ж" {
 		t.Errorf("%q %t", got, ok)
 	}

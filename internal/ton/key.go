@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/xssnick/tonutils-go/ton/wallet"
+
+	"stagecoach/internal/textfile"
 )
 
 // Key is a wallet's private key. Printing or logging never shows it. The methods below hide a key on its own. As a
@@ -37,7 +39,7 @@ func (Key) LogValue() slog.Value { return slog.StringValue(hidden) }
 // MarshalText hides the key from JSON and its like.
 func (Key) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
-// The errors below contain nothing of what was read: it may be a key with a typing error.
+// The errors below contain nothing of the input: it may be a mistyped key.
 var (
 	errKey     = errors.New("the key must be 24 words, or a seed of 32 bytes or a private key of 64 bytes in hex")
 	errWords   = errors.New("the 24 words are not a TON key: a word is wrong, or their order")
@@ -45,7 +47,7 @@ var (
 	errKeyFile = errors.New("the key file must be a plain file that only its owner may read: chmod 600")
 )
 
-// ParseKey reads 24 words, a seed of 32 bytes in hex, or a private key of 64 bytes in hex.
+// ParseKey reads 24 words, a 32-byte seed in hex, or a 64-byte private key in hex.
 func ParseKey(text string) (Key, error) {
 	words := strings.Fields(strings.ToLower(text))
 	if len(words) == 24 {
@@ -74,7 +76,7 @@ func ParseKey(text string) (Key, error) {
 	return Key{}, errKey
 }
 
-// ReadKey reads what ParseKey reads from a file that nobody else may open.
+// ReadKey reads what ParseKey accepts from a file that only its owner may open.
 func ReadKey(path string) (Key, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -82,7 +84,7 @@ func ReadKey(path string) (Key, error) {
 	}
 	defer file.Close()
 
-	info, err := file.Stat() // of the open file: the path may name another file now
+	info, err := file.Stat() // of the open file: the path may meanwhile name another one
 	if err != nil || !isPrivate(path, info.Mode()) {
 		return Key{}, errKeyFile
 	}
@@ -91,22 +93,28 @@ func ReadKey(path string) (Key, error) {
 	if err != nil {
 		return Key{}, errors.New("the key file cannot be read")
 	}
-	return ParseKey(string(data))
+
+	text, err := textfile.Decode(data)
+	if err != nil {
+		return Key{}, fmt.Errorf("the key file %w", err)
+	}
+	return ParseKey(string(text))
 }
 
 const (
-	// containerSecrets is where container engines put the secrets of a container, which all of its accounts may read: Docker
-	// Compose cannot give them an owner (moby looks for the account's name on the machine instead of in the image). A container
-	// has the processes of one service; outside of one, only root can make this folder and decides who enters it.
+	// containerSecrets is where container engines put a container's secrets, readable by all of its accounts: Docker
+	// Compose cannot give them an owner (moby looks up the account's name on the machine instead of in the image). A
+	// container has the processes of one service; outside of one, only root can make this folder and decides who may enter
+	// it.
 	containerSecrets = "/run/secrets/"
 
-	// unitSecrets is where systemd puts the credentials of a unit, in a folder that its account alone may enter. The files may
-	// be root's, with an ACL for the account, which shows as a right of the group.
+	// unitSecrets is where systemd puts a unit's credentials, in a folder that only its account may enter. The files may
+	// be root's, with an ACL for the account, which shows up as a group permission.
 	unitSecrets = "/run/credentials/"
 )
 
-// isPrivate reports whether a file is a plain one that only its owner may read, or one of this container or unit alone that only
-// its owner may write.
+// isPrivate reports whether a file is a plain one readable only by its owner, or one of this container or unit alone
+// that only its owner may write.
 func isPrivate(path string, mode fs.FileMode) bool {
 	path = filepath.Clean(path)
 	given := strings.HasPrefix(path, containerSecrets) || strings.HasPrefix(path, unitSecrets)

@@ -20,10 +20,10 @@ const (
 	Testnet int32 = wallet.TestnetGlobalID
 )
 
-// signedExternal marks a V5R1 request that comes from outside with a signature ("sign").
+// signedExternal marks a V5R1 request that comes as a signed external message ("sign").
 const signedExternal = 0x7369676e
 
-// Wallet signs payments of a V5R1 wallet. It is safe for concurrent use and connects to nothing.
+// Wallet signs payments of a V5R1 wallet. It is safe for concurrent use and makes no connections.
 type Wallet struct {
 	key     Key
 	id      wallet.V5R1ID
@@ -32,7 +32,7 @@ type Wallet struct {
 	initBoC []byte
 }
 
-// NewWallet makes the V5R1 wallet that the key has in a network.
+// NewWallet makes the key's V5R1 wallet in a network.
 func NewWallet(key Key, network int32) (*Wallet, error) {
 	if key.private == nil || network == 0 {
 		return nil, errors.New("a wallet needs a key and a network")
@@ -68,7 +68,7 @@ func (w *Wallet) PublicKey() string {
 	return hex.EncodeToString(w.key.private().Public().(ed25519.PublicKey))
 }
 
-// StateInit returns the contract's first state as a BoC, by which a site identifies the wallet's owner.
+// StateInit returns the contract's initial state as a BoC, by which a site identifies the wallet's owner.
 func (w *Wallet) StateInit() []byte { return w.initBoC }
 
 // Network returns the global id of the wallet's network.
@@ -78,11 +78,11 @@ func (w *Wallet) Network() int32 { return w.id.NetworkGlobalID }
 type Payment struct {
 	To     Address
 	Amount money.Nano
-	Body   []byte // a BoC, passed on as it is; nil: none
-	Bounce bool   // the money comes back when the receiver cannot take it
+	Body   []byte // a BoC, passed on unchanged; nil: none
+	Bounce bool   // the money comes back if the receiver cannot accept it
 }
 
-// Signed is a payment order ready to be broadcast as often as needed: the wallet executes it once at most. An executed
+// Signed is a payment order that may be broadcast as often as needed: the wallet executes it at most once. An executed
 // order may have paid nothing, because the wallet silently skips what it cannot afford.
 type Signed struct {
 	BoC        []byte
@@ -90,8 +90,8 @@ type Signed struct {
 	ValidUntil time.Time // dead on a chain whose time is this or later
 }
 
-// Sign makes the order for a payment, which the wallet skips when it cannot afford it. The same input always gives the
-// same bytes. validUntil has no fraction of a second. With seqno 0 the order contains the contract, for a wallet that has
+// Sign makes the order for a payment, which the wallet skips if it cannot afford it. The same input always gives the
+// same bytes. validUntil has no fractional seconds. With seqno 0 the order contains the contract, for a wallet that has
 // never paid before.
 func (w *Wallet) Sign(seqno uint32, validUntil time.Time, payment Payment) (Signed, error) {
 	until := validUntil.Unix()
@@ -147,7 +147,7 @@ func (p Payment) message() (*wallet.Message, error) {
 	}
 
 	return &wallet.Message{
-		Mode: wallet.PayGasSeparately + wallet.IgnoreErrors, // V5R1 takes no request from outside without "ignore errors"
+		Mode: wallet.PayGasSeparately + wallet.IgnoreErrors, // V5R1 accepts no external request without "ignore errors"
 		InternalMessage: &tlb.InternalMessage{
 			IHRDisabled: true, Bounce: p.Bounce, DstAddr: p.To.library(p.Bounce),
 			Amount: tlb.FromNanoTONU(uint64(p.Amount)), Body: body,

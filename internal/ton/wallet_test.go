@@ -39,7 +39,7 @@ func testWallet(t *testing.T) *Wallet {
 	return w
 }
 
-// library is the same wallet, as the library would sign for it.
+// library is the same wallet, signed for by the library.
 func library(t *testing.T, seqno uint32, ttl uint32) *wallet.Wallet {
 	t.Helper()
 	raw, _ := hex.DecodeString(seed)
@@ -91,7 +91,7 @@ func TestSignIsWhatTheLibrarySigns(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		until := validUntil(t, message.Body) // the second of its making, and the TTL
+		until := validUntil(t, message.Body) // the second in which it was made, and the TTL
 		signed, err := own.Sign(c.seqno, until, Payment{To: to, Amount: 460_900_000, Body: c.body, Bounce: c.bounce})
 		if err != nil {
 			t.Fatal(err)
@@ -116,7 +116,7 @@ func validUntil(t *testing.T, body *cell.Cell) time.Time {
 	return time.Unix(int64(s.MustLoadUInt(32)), 0)
 }
 
-// What another implementation (@ton/ton) makes of the same words and the same payment.
+// What another implementation (@ton/ton) produces from the same words and the same payment.
 const (
 	goldenWords = "into unique rabbit misery shield trade kingdom nice treat rubber arm uphold garment input piece rather junk furnace unfair gentle tip gorilla try witness"
 	goldenSeed  = "be93f73ea582de5f40a622ccab6bf01294e84600abed37b72d66107670aab3e8"
@@ -277,13 +277,18 @@ func TestReadKey(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "key")
-	if err := os.WriteFile(path, []byte(seed+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	wide := strings.Join(strings.Split(seed, ""), "\x00") + "\x00"
+	for written, isKey := range map[string]bool{
+		"\ufeff" + seed + "\r\n": true, "\xff\xfe" + wide: true, wide: false, "\xff" + seed: false, seed + "\n": true,
+	} {
+		if err := os.WriteFile(path, []byte(written), 0o600); err != nil {
+			t.Fatal(err)
+		}
 
-	key, err := ReadKey(path)
-	if err != nil || hex.EncodeToString(key.private().Seed()) != seed {
-		t.Errorf("%v", err)
+		key, err := ReadKey(path)
+		if (err == nil) != isKey || isKey && hex.EncodeToString(key.private().Seed()) != seed || err != nil && strings.Contains(err.Error(), seed) {
+			t.Errorf("%q: %v", written, err)
+		}
 	}
 
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o644, 0o620, 0o601} {
@@ -306,7 +311,7 @@ func TestReadKey(t *testing.T) {
 	}
 }
 
-// TestPrivateFiles checks whose files are taken: the owner's alone, or those that an engine gives to one container.
+// TestPrivateFiles checks which files are accepted: readable by the owner only, or given by an engine to one container.
 func TestPrivateFiles(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

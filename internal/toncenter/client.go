@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,10 +30,10 @@ import (
 )
 
 const (
-	maxAnswer    = 32 << 20 // bytes of one answer; a transaction takes about 3 KiB
-	maxPage      = 1000     // transactions of one answer
+	maxAnswer    = 32 << 20 // bytes per answer; a transaction takes about 3 KiB
+	maxPage      = 1000     // transactions per answer
 	defaultPage  = 100
-	rateNoKey    = 1 // requests per second that toncenter allows
+	rateNoKey    = 1 // requests per second allowed by toncenter
 	rateWithKey  = 10
 	messageLimit = 100             // transactions that one message may have caused; one is expected
 	mostSkew     = 2 * time.Minute // between the chain's clock and ours
@@ -43,7 +44,7 @@ type Options struct {
 	URL               string           // base address; default https://toncenter.com
 	APIKey            string           // optional: more requests per second
 	ConnectTimeout    time.Duration    // for the TCP and again for the TLS handshake; default 5 s
-	CallTimeout       time.Duration    // for one call with its wait for the rate and its answer; default 15 s
+	CallTimeout       time.Duration    // for one call including its wait for the rate and its answer; default 15 s
 	RequestsPerSecond float64          // 0: 1 without a key, 10 with one
 	Now               func() time.Time // our clock; nil: the real one
 
@@ -92,10 +93,10 @@ type Page struct {
 	Limit   int    // 1..1000; else 100
 }
 
-// Transactions returns a page of an account's history, oldest first, whatever its finality. All of them belong to the
-// account and are in order; PrevLT shows whether one is missing in between. A page whose answer is too long has an error
-// for which TooLong is true: a smaller one may do.
-func (c *Client) Transactions(ctx context.Context, page Page) ([]Transaction, error) {
+// Transactions returns a page of an account's history, oldest first, whatever its finality, and whether there may be
+// more after it. All of them belong to the account and are in order; PrevLT shows whether one is missing in between. A
+// page whose answer is too long has an error for which TooLong is true: a smaller one may work.
+func (c *Client) Transactions(ctx context.Context, page Page) (found []Transaction, more bool, _ error) {
 	if page.Limit < 1 || page.Limit > maxPage {
 		page.Limit = defaultPage
 	}
@@ -109,35 +110,43 @@ func (c *Client) Transactions(ctx context.Context, page Page) ([]Transaction, er
 		query.Set("end_lt", strconv.FormatUint(page.ToLT, 10))
 	}
 
-	transactions, err := c.transactions(ctx, "transactions", query)
+	found, rows, err := c.transactions(ctx, "transactions", query)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 
+	// The answer may repeat the known transaction after which the page continues.
+	found = slices.DeleteFunc(found, func(t Transaction) bool { return t.LT+1 == page.FromLT })
+
 	last := page.FromLT
-	for i, t := range transactions {
+	for i, t := range found {
 		if t.Account != page.Account || t.LT < last || i > 0 && t.LT == last || page.ToLT != 0 && t.LT > page.ToLT {
-			return nil, protocolFault("a transaction of another account, or out of order")
+			return nil, false, protocolFault("a transaction of another account, or out of order")
 		}
 		last = t.LT
 	}
 
-	return transactions, nil
+	if more = rows >= page.Limit; more && len(found) == 0 {
+		return nil, false, protocolFault("a full page without a new transaction")
+	}
+	return found, more, nil
 }
 
-// TransactionsByMessage returns the transactions that a message caused. hash is in hex; for an external message it may
-// be the normalized one.
+// TransactionsByMessage returns the transactions caused by a message. hash is in hex; for an external message it may be
+// the normalized one.
 func (c *Client) TransactionsByMessage(ctx context.Context, hash string) ([]Transaction, error) {
 	raw, err := hex.DecodeString(hash)
 	if err != nil || len(raw) != 32 {
 		return nil, fault.New(fault.Validation, "a message's hash is 64 hex digits").WithField("hash")
 	}
-	return c.transactions(ctx, "message", url.Values{
+	found, _, err := c.transactions(ctx, "message", url.Values{
 		"msg_hash": {base64.StdEncoding.EncodeToString(raw)}, "direction": {"in"}, "limit": {strconv.Itoa(messageLimit)},
 	})
+	return found, err
 }
 
-func (c *Client) transactions(ctx context.Context, op string, query url.Values) ([]Transaction, error) {
+// transactions returns an answer's transactions without duplicates, and how many rows the answer had.
+func (c *Client) transactions(ctx context.Context, op string, query url.Values) (found []Transaction, rows int, _ error) {
 	endpoint := "/api/v3/transactions"
 	if op == "message" {
 		endpoint = "/api/v3/transactionsByMessage"
@@ -146,29 +155,31 @@ func (c *Client) transactions(ctx context.Context, op string, query url.Values) 
 	var answer struct {
 		Transactions []wireTransaction `json:"transactions"`
 	}
-	if err := c.get(ctx, op, endpoint, query, &answer); err != nil {
-		return nil, err
+	if err := c.get(ctx, op, endpoint, query, &answer, "transactions"); err != nil {
+		return nil, 0, err
 	}
 
-	transactions := make([]Transaction, len(answer.Transactions))
-	for i, wire := range answer.Transactions {
-		var err error
-		if transactions[i], err = wire.transaction(); err != nil {
-			return nil, protocolFault(err.Error())
+	for _, wire := range answer.Transactions {
+		t, err := wire.transaction()
+		if err != nil {
+			return nil, 0, protocolFault(err.Error())
 		}
-		if transactions[i].At.After(c.o.Now().Add(mostSkew)) {
-			return nil, clockFault()
+		if t.At.After(c.o.Now().Add(mostSkew)) {
+			return nil, 0, clockFault()
+		}
+		if !slices.ContainsFunc(found, func(known Transaction) bool { return known.LT == t.LT && known.Hash == t.Hash }) {
+			found = append(found, t)
 		}
 	}
 
-	return transactions, nil
+	return found, len(answer.Transactions), nil
 }
 
 // Outcome is the network's verdict on a broadcast.
 type Outcome string
 
-// No outcome says whether the message is on the chain: an accepted one may never get there, and a rejected one may be
-// there already.
+// No outcome proves whether the message is on the chain: an accepted one may never get there, and a rejected one may
+// already be there.
 const (
 	Unknown  Outcome = "unknown" // no verdict arrived
 	Accepted Outcome = "accepted"
@@ -190,7 +201,7 @@ func (c *Client) Broadcast(ctx context.Context, boc []byte) (Receipt, error) {
 		return unknown, protocolFault(err.Error())
 	}
 
-	answer, err := c.send(ctx, "broadcast", http.MethodPost, c.o.URL+"/api/v3/message", body)
+	answer, err := c.send(ctx, "broadcast", http.MethodPost, c.o.URL+"/api/v3/message", body, "message_hash")
 	if err != nil {
 		return unknown, err
 	}
@@ -220,7 +231,7 @@ func (c *Client) Broadcast(ctx context.Context, boc []byte) (Receipt, error) {
 
 var exitCode = regexp.MustCompile(`exit\s?code\s?[=:]\s?(-?\d{1,9})\b`)
 
-// rejection finds a node's rejection in the text of an error: the contract's exit code, 0 when the node gives none.
+// rejection finds a node's rejection in an error's text: the contract's exit code, 0 if the node gives none.
 func rejection(text string) (code int, ok bool) {
 	text = strings.ToLower(text)
 	if found := exitCode.FindStringSubmatch(text); found != nil {
@@ -242,21 +253,27 @@ type Wallet struct {
 // Wallet reads an account's balance and next seqno.
 func (c *Client) Wallet(ctx context.Context, account ton.Address) (Wallet, error) {
 	var answer struct {
-		Balance  amount `json:"balance"`
-		Seqno    number `json:"seqno"`
-		Status   string `json:"status"`
-		LastLT   number `json:"last_transaction_lt"`
-		LastHash hash   `json:"last_transaction_hash"`
+		Balance  amount  `json:"balance"`
+		Seqno    *number `json:"seqno"` // nil: there is no contract yet
+		Status   string  `json:"status"`
+		LastLT   number  `json:"last_transaction_lt"`
+		LastHash hash    `json:"last_transaction_hash"`
 	}
-	if err := c.get(ctx, "wallet", "/api/v3/walletInformation", url.Values{"address": {account.Raw()}}, &answer); err != nil {
+	if err := c.get(ctx, "wallet", "/api/v3/walletInformation", url.Values{"address": {account.Raw()}}, &answer,
+		"balance", "status", "last_transaction_lt"); err != nil {
 		return Wallet{}, err
 	}
-	if answer.Status == "" || answer.Seqno > 1<<32-1 {
-		return Wallet{}, protocolFault("a wallet without a status, or with an impossible seqno")
+	active := answer.Status == "active"
+	if answer.Status == "" || active && answer.Seqno == nil || answer.Seqno != nil && *answer.Seqno > 1<<32-1 {
+		return Wallet{}, protocolFault("a wallet without a status, or without a possible seqno")
 	}
 
+	var seqno uint32
+	if answer.Seqno != nil {
+		seqno = uint32(*answer.Seqno)
+	}
 	return Wallet{
-		Balance: money.Nano(answer.Balance), Seqno: uint32(answer.Seqno), Active: answer.Status == "active",
+		Balance: money.Nano(answer.Balance), Seqno: seqno, Active: active,
 		LastLT: uint64(answer.LastLT), LastHash: string(answer.LastHash),
 	}, nil
 }
@@ -276,7 +293,7 @@ func (c *Client) Head(ctx context.Context) (Head, error) {
 			At    number `json:"gen_utime"`
 		} `json:"last"`
 	}
-	if err := c.get(ctx, "head", "/api/v3/masterchainInfo", nil, &answer); err != nil {
+	if err := c.get(ctx, "head", "/api/v3/masterchainInfo", nil, &answer, "last"); err != nil {
 		return Head{}, err
 	}
 
@@ -292,9 +309,9 @@ func (c *Client) Head(ctx context.Context) (Head, error) {
 	return head, nil
 }
 
-// get makes one call and reads its answer.
-func (c *Client) get(ctx context.Context, op, endpoint string, query url.Values, into any) error {
-	answer, err := c.send(ctx, op, http.MethodGet, c.o.URL+endpoint+"?"+query.Encode(), nil)
+// get makes one call and reads its answer, which must have the needed fields.
+func (c *Client) get(ctx context.Context, op, endpoint string, query url.Values, into any, needed ...string) error {
+	answer, err := c.send(ctx, op, http.MethodGet, c.o.URL+endpoint+"?"+query.Encode(), nil, needed...)
 	switch {
 	case err != nil:
 		return err
@@ -308,9 +325,14 @@ func (c *Client) get(ctx context.Context, op, endpoint string, query url.Values,
 	return nil
 }
 
-// send makes one request, when the rate allows it, and reads its complete answer.
-func (c *Client) send(ctx context.Context, op, method, address string, body []byte) (outbound.Answer, error) {
+// send makes one request, within the rate limit, and reads its complete answer. A 200 without a needed field is an
+// error.
+func (c *Client) send(ctx context.Context, op, method, address string, body []byte, needed ...string) (outbound.Answer, error) {
 	answer, err := c.request(ctx, op, method, address, body)
+	if err == nil && answer.Status == http.StatusOK {
+		err = incomplete(op, answer.Body, needed)
+	}
+
 	result := err
 	if err == nil && answer.Status != http.StatusOK {
 		result = statusFault(answer)
@@ -343,7 +365,7 @@ func (c *Client) request(ctx context.Context, op, method, address string, body [
 	answer, err := c.out.Do(callCtx, op, request)
 	switch {
 	case errors.Is(err, outbound.ErrTooLong):
-		return answer, tooLongFault()
+		return answer, protocolFault("").WithCause(outbound.ErrTooLong)
 	case err != nil:
 		return answer, transportFault(ctx, err)
 	}

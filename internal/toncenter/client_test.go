@@ -1,6 +1,7 @@
 package toncenter
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +23,7 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// rig is a wallet with 10 TON on a chain of its own.
+// rig is a wallet with 10 TON on its own chain.
 type rig struct {
 	*Client
 	sim    *tonsim.TonCenter
@@ -91,7 +93,7 @@ func (w *rig) sign(t *testing.T, seqno uint32, p ton.Payment) ton.Signed {
 
 func (w *rig) history(t *testing.T) []Transaction {
 	t.Helper()
-	all, err := w.Transactions(t.Context(), Page{Account: w.wallet.Address()})
+	all, _, err := w.Transactions(t.Context(), Page{Account: w.wallet.Address()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +113,7 @@ func TestPayment(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for seqno := range uint32(2) { // the first brings the contract along
+	for seqno := range uint32(2) { // the first includes the contract
 		before, err := w.Wallet(t.Context(), w.wallet.Address())
 		if err != nil || before.Seqno != seqno || before.Active != (seqno > 0) || before.Balance < money.TON {
 			t.Fatalf("%+v %v", before, err)
@@ -161,10 +163,10 @@ func TestPayment(t *testing.T) {
 		}
 	}
 
-	next, err := w.Transactions(
+	next, more, err := w.Transactions(
 		t.Context(), Page{Account: w.wallet.Address(), FromLT: all[0].LT + 1, ToLT: all[1].LT, Limit: 5},
 	)
-	if err != nil || len(next) != 1 || next[0].Hash != all[1].Hash {
+	if err != nil || len(next) != 1 || next[0].Hash != all[1].Hash || more {
 		t.Errorf("%+v %v", next, err)
 	}
 }
@@ -289,10 +291,10 @@ func TestBroadcastOutcomes(t *testing.T) {
 		"rate":          {429, `{"ok":false,"result":"Ratelimit exceed","code":429}`, Receipt{Outcome: Unknown}, fault.ChainUnavailable},
 		"key":           {401, `{"ok":false,"result":"API key does not exist","code":401}`, Receipt{Outcome: Unknown}, fault.ChainUnauthorized},
 		"bad request":   {400, `{"error":"exitcode=133"}`, Receipt{Outcome: Unknown}, fault.ChainProtocol},
-		"no hash":       {200, `{}`, Receipt{Outcome: Unknown}, fault.ChainProtocol},
+		"no hash":       {200, `{}`, Receipt{Outcome: Unknown}, fault.ChainUnavailable},
 		"no JSON":       {200, `OK`, Receipt{Outcome: Unknown}, fault.ChainProtocol},
 		"half a hash":   {200, `{"message_hash":"AAAA"}`, Receipt{Outcome: Unknown}, fault.ChainProtocol},
-		"error with ok": {200, `{"error":"exitcode=133"}`, Receipt{Outcome: Unknown}, fault.ChainProtocol},
+		"error with ok": {200, `{"error":"exitcode=133"}`, Receipt{Outcome: Unknown}, fault.ChainUnavailable},
 	} {
 		got, err := gateway(t, c.status, c.body).Broadcast(t.Context(), []byte{1})
 		if got != c.want || fault.CodeOf(err) != c.code || (err == nil) != (c.code == "") {
@@ -304,13 +306,17 @@ func TestBroadcastOutcomes(t *testing.T) {
 	}
 }
 
-func TestAnswersThatMakeNoSense(t *testing.T) {
+// quiet are the fields of a transaction in which nothing happened.
+const quiet = `"description":{},"out_msgs":[]`
+
+func TestNonsenseAnswers(t *testing.T) {
 	t.Parallel()
 	h := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	other := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{1}, 32))
 	zero := "0:" + strings.Repeat("0", 63) + "1"
 	tx := func(account, hash, lt, value string) string {
 		return fmt.Sprintf(
-			`{"account":%q,"hash":%q,"lt":%s,"now":1,"in_msg":{"hash":%q,"source":null,"value":%s}}`, account, hash, lt, h,
+			`{"account":%q,"hash":%q,"lt":%s,"now":1,%s,"in_msg":{"hash":%q,"source":null,"value":%s}}`, account, hash, lt, quiet, h,
 			value,
 		)
 	}
@@ -319,9 +325,11 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 		"no JSON": `<html>`, "another account": tx("0:"+strings.Repeat("2", 64), h, `"9"`, `"1"`), "no account": tx("", h, `"9"`, `"1"`),
 		"no hash": tx(zero, "", `"9"`, `"1"`), "short hash": tx(zero, "AAAA", `"9"`, `"1"`), "no lt": tx(zero, h, `"0"`, `"1"`),
 		"before the first": tx(zero, h, `"3"`, `"1"`), "negative": tx(zero, h, `"9"`, `"-1"`), "float": tx(zero, h, `"9"`, `1.5`),
-		"too much": tx(zero, h, `"9"`, `"9223372036854775808"`), "order": tx(zero, h, `"9"`, `"1"`) + "," + tx(zero, h, `"9"`, `"1"`),
+		"too much": tx(zero, h, `"9"`, `"9223372036854775808"`), "order": tx(zero, h, `"9"`, `"1"`) + "," + tx(zero, other, `"8"`, `"1"`),
+		"two of one time": tx(zero, h, `"9"`, `"1"`) + "," + tx(zero, other, `"9"`, `"1"`), "no messages out": strings.Replace(tx(zero, h, `"9"`, `"1"`), `[]`, `null`, 1),
+		"no description": strings.Replace(tx(zero, h, `"9"`, `"1"`), `{}`, `null`, 1), "no time": strings.Replace(tx(zero, h, `"9"`, `"1"`), `"now":1,`, ``, 1),
 	} {
-		_, err := gateway(t, 200, `{"transactions":[`+body+`]}`).Transactions(
+		_, _, err := gateway(t, 200, `{"transactions":[`+body+`]}`).Transactions(
 			t.Context(), Page{Account: address(t, zero), FromLT: 5},
 		)
 		if fault.CodeOf(err) != fault.ChainProtocol {
@@ -329,13 +337,17 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 		}
 	}
 
-	for name, body := range map[string]string{"empty": `{}`, "seqno": `{"status":"active","balance":"1","seqno":4294967296}`, "balance": `{"status":"active","balance":"x"}`} {
+	for name, body := range map[string]string{
+		"seqno":    `{"status":"active","balance":"1","last_transaction_lt":"5","seqno":4294967296}`,
+		"no seqno": `{"status":"active","balance":"1","last_transaction_lt":"5"}`,
+		"balance":  `{"status":"active","balance":"x","last_transaction_lt":"5","seqno":1}`,
+	} {
 		if _, err := gateway(t, 200, body).Wallet(t.Context(), address(t, zero)); fault.CodeOf(err) != fault.ChainProtocol {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 
-	for name, body := range map[string]string{"empty": `{}`, "no time": `{"last":{"seqno":5}}`, "far": `{"last":{"seqno":5,"gen_utime":"4294967296"}}`} {
+	for name, body := range map[string]string{"empty": `{"last":{}}`, "no time": `{"last":{"seqno":5}}`, "far": `{"last":{"seqno":5,"gen_utime":"4294967296"}}`} {
 		if _, err := gateway(t, 200, body).Head(t.Context()); fault.CodeOf(err) != fault.ChainProtocol {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -350,13 +362,13 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// Without a body what toncenter says about it has to do.
+// Without a body, toncenter's description of it must suffice.
 func TestMissingBody(t *testing.T) {
 	t.Parallel()
 	h := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	body := fmt.Sprintf(
-		`{"transactions":[{"account":"0:%064d","hash":%q,"lt":"9","in_msg":{"hash":%q,"source":"0:%064d","opcode":"0x7362d09c","message_content":null}}]}`,
-		1, h, h, 2,
+		`{"transactions":[{"account":"0:%064d","hash":%q,"lt":"9","now":1,%s,"in_msg":{"hash":%q,"source":"0:%064d","opcode":"0x7362d09c","message_content":null}}]}`,
+		1, h, quiet, h, 2,
 	)
 	all, err := gateway(t, 200, body).TransactionsByMessage(t.Context(), strings.Repeat("a", 64))
 	if err != nil || all[0].IsDeposit() || *all[0].In.Opcode != 0x7362d09c || all[0].Finality != Pending {
@@ -364,15 +376,15 @@ func TestMissingBody(t *testing.T) {
 	}
 }
 
-// TestUnreadableMessages reads a page in which senders have written anything: each message is what it is, and only a
-// message of our own that cannot be read is an error.
+// TestUnreadableMessages reads a page in which senders have written anything: each message is recognized for what it
+// is, and only an unreadable message of our own is an error.
 func TestUnreadableMessages(t *testing.T) {
 	t.Parallel()
 	h := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	read := func(source, content string) ([]Transaction, error) {
 		return gateway(t, 200, fmt.Sprintf(
-			`{"transactions":[{"account":"0:%064d","hash":%q,"lt":"9","in_msg":{"hash":%q,"source":%s,"value":"5","message_content":%s}}]}`,
-			1, h, h, source, content,
+			`{"transactions":[{"account":"0:%064d","hash":%q,"lt":"9","now":1,%s,"in_msg":{"hash":%q,"source":%s,"value":"5","message_content":%s}}]}`,
+			1, h, quiet, h, source, content,
 		)).TransactionsByMessage(t.Context(), strings.Repeat("a", 64))
 	}
 	customer := fmt.Sprintf(`"0:%064d"`, 2)
@@ -397,19 +409,88 @@ func TestUnreadableMessages(t *testing.T) {
 	}
 }
 
-func TestFailures(t *testing.T) {
+// calls are all calls of the client.
+var calls = map[string]func(context.Context, *Client) error{
+	"transactions": func(ctx context.Context, c *Client) error { _, _, err := c.Transactions(ctx, Page{}); return err },
+	"message": func(ctx context.Context, c *Client) error {
+		_, err := c.TransactionsByMessage(ctx, strings.Repeat("a", 64))
+		return err
+	},
+	"wallet":    func(ctx context.Context, c *Client) error { _, err := c.Wallet(ctx, ton.Address{}); return err },
+	"head":      func(ctx context.Context, c *Client) error { _, err := c.Head(ctx); return err },
+	"broadcast": func(ctx context.Context, c *Client) error { _, err := c.Broadcast(ctx, nil); return err },
+}
+
+// TestNoAnswer gets a 200 without the requested content: each call treats it as an outage, and reports it as one.
+func TestNoAnswer(t *testing.T) {
 	t.Parallel()
-	calls := map[string]func(context.Context, *Client) error{
-		"transactions": func(ctx context.Context, c *Client) error { _, err := c.Transactions(ctx, Page{}); return err },
-		"message": func(ctx context.Context, c *Client) error {
-			_, err := c.TransactionsByMessage(ctx, strings.Repeat("a", 64))
-			return err
-		},
-		"wallet":    func(ctx context.Context, c *Client) error { _, err := c.Wallet(ctx, ton.Address{}); return err },
-		"head":      func(ctx context.Context, c *Client) error { _, err := c.Head(ctx); return err },
-		"broadcast": func(ctx context.Context, c *Client) error { _, err := c.Broadcast(ctx, nil); return err },
+	for name, call := range calls {
+		for _, body := range []string{
+			`{"ok":false}`, `{"ok":false,"result":"Ratelimit exceed","code":429}`, `{}`, `null`, `{"error":"internal"}`,
+			`{"ok":false,"transactions":[],"last":{},"message_hash":"x","balance":"1","status":"active","last_transaction_lt":"1"}`,
+			`{"transactions":null,"last":null,"message_hash":null,"balance":"1","status":"active","last_transaction_lt":null}`,
+		} {
+			c := gateway(t, 200, body)
+			var told error
+			c.o.OnResult = func(err error) { told = err }
+			err := call(t.Context(), c)
+			if f := fault.As(err); f == nil || f.Code != fault.ChainUnavailable || !f.Retryable || fault.CodeOf(told) != fault.ChainUnavailable {
+				t.Errorf("%s, %s: %v, told %v", name, body, err, told)
+			}
+		}
+	}
+}
+
+// TestRowTwice gets rows more than once, within an answer and after it: each is one transaction.
+func TestRowTwice(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, nil)
+	for range 3 {
+		if _, err := w.sim.Deposit(tonsim.Deposit{AmountNano: 1e9}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := w.history(t)
+	if err := w.sim.Steer(tonsim.Steering{Twice: new(true)}); err != nil {
+		t.Fatal(err)
 	}
 
+	var got []Transaction
+	for more, from := true, uint64(0); more; {
+		var page []Transaction
+		var err error
+		if page, more, err = w.Transactions(t.Context(), Page{Account: w.wallet.Address(), FromLT: from, Limit: 3}); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, page...)
+		from = got[len(got)-1].LT + 1
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	caused, err := w.TransactionsByMessage(t.Context(), want[0].In.Hash)
+	if err != nil || len(caused) != 1 {
+		t.Errorf("%+v %v", caused, err)
+	}
+
+	// The answer begins with the last transaction of the previous page.
+	h := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	row := func(lt int) string {
+		return fmt.Sprintf(`{"account":"0:%064d","hash":%q,"lt":"%d","now":1,%s,"in_msg":{"hash":%q}}`, 1, h, lt, quiet, h)
+	}
+	page := Page{Account: address(t, fmt.Sprintf("0:%064d", 1)), FromLT: 5, Limit: 2}
+	found, more, err := gateway(t, 200, `{"transactions":[`+row(4)+`,`+row(6)+`]}`).Transactions(t.Context(), page)
+	if err != nil || len(found) != 1 || found[0].LT != 6 || !more {
+		t.Errorf("%+v, more %t, %v", found, more, err)
+	}
+	_, _, err = gateway(t, 200, `{"transactions":[`+row(4)+`,`+row(4)+`]}`).Transactions(t.Context(), page)
+	if fault.CodeOf(err) != fault.ChainProtocol {
+		t.Errorf("a full page that never ends: %v", err)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -442,7 +523,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// wantFault checks an error's code and that neither it nor anything behind it shows what is private.
+// wantFault checks an error's code, and that neither it nor anything behind it reveals private data.
 func wantFault(t *testing.T, err error, code fault.Code, retryable bool) {
 	t.Helper()
 	f := fault.As(err)
@@ -459,8 +540,7 @@ func wantFault(t *testing.T, err error, code fault.Code, retryable bool) {
 	}
 }
 
-// TestClock refuses times that are more than two minutes from ours: the chain's own, and those of transactions that lie
-// ahead.
+// TestClock refuses times more than two minutes from ours: the chain's own, and those of transactions in the future.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	const slack = 5 * time.Second // passes while the test runs
@@ -481,7 +561,7 @@ func TestClock(t *testing.T) {
 	if _, err := w.sim.Deposit(tonsim.Deposit{AmountNano: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Transactions(t.Context(), Page{Account: w.wallet.Address()}); fault.CodeOf(err) != fault.ChainClock {
+	if _, _, err := w.Transactions(t.Context(), Page{Account: w.wallet.Address()}); fault.CodeOf(err) != fault.ChainClock {
 		t.Errorf("a transaction of the future: %v", err)
 	}
 }
@@ -490,7 +570,7 @@ func TestRateIsKept(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.RequestsPerSecond = 20 })
 	began := time.Now()
-	for range 25 { // 20 at once, and the rest at 20 a second
+	for range 25 { // 20 at once, and the rest at 20 per second
 		if _, err := w.Head(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -501,7 +581,7 @@ func TestRateIsKept(t *testing.T) {
 	}
 
 	w = newRig(t, func(_ *tonsim.TonCenterOptions, o *Options) { o.RequestsPerSecond = 0.01 })
-	_, _ = w.Head(t.Context()) // the only one for long
+	_, _ = w.Head(t.Context()) // the only one for a long time
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 
@@ -519,7 +599,7 @@ func TestLatencyIsTold(t *testing.T) {
 
 	_, _ = w.Head(t.Context())
 	_, _ = w.Wallet(t.Context(), w.shop)
-	_, _ = w.Transactions(t.Context(), Page{Account: w.shop})
+	_, _, _ = w.Transactions(t.Context(), Page{Account: w.shop})
 	_, _ = w.TransactionsByMessage(t.Context(), hex.EncodeToString(make([]byte, 32)))
 	_, _ = w.Broadcast(t.Context(), nil)
 	if got := strings.Join(told, " "); got != "head wallet transactions message broadcast" {
@@ -549,7 +629,7 @@ func FuzzTransaction(f *testing.F) {
 	})
 }
 
-// sent tells whether the transaction sent this one payment and nothing else. That the receiver kept it is another
+// sent reports whether the transaction sent this one payment and nothing else. Whether the receiver kept it is another
 // question: its transaction, found by the message's hash, must not be SentBack.
 func sent(t Transaction, to ton.Address, amount money.Nano, bodyHash string) bool {
 	return !t.Aborted && t.Compute != nil && t.Compute.Success && t.Compute.ExitCode == 0 &&

@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// number is an integer, which toncenter writes with quotation marks when it has 64 bits. null is 0.
+// number is an integer, which toncenter quotes if it has 64 bits. null is 0.
 type number uint64
 
 // UnmarshalJSON reads a number with or without quotation marks.
@@ -27,7 +27,7 @@ func (n *number) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// amount is nanoTON, as a number with or without quotation marks. null is 0.
+// amount is nanoTON, as a quoted or unquoted number. null is 0.
 type amount money.Nano
 
 // UnmarshalJSON reads an amount; a negative one is refused.
@@ -41,7 +41,7 @@ func (a *amount) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// hash is a hash in base64 outside, and in lower-case hex inside; empty when there is none.
+// hash is a hash in base64 on the wire, and in lower-case hex in memory; empty: none.
 type hash string
 
 // UnmarshalText reads base64.
@@ -70,7 +70,6 @@ func (a *account) UnmarshalText(text []byte) error {
 	return err
 }
 
-// wireTransaction is a transaction as toncenter sends it.
 type wireTransaction struct {
 	Account     account `json:"account"`
 	Hash        hash    `json:"hash"`
@@ -81,7 +80,7 @@ type wireTransaction struct {
 	Fees        amount  `json:"total_fees"`
 	Emulated    bool    `json:"emulated"`
 	Finality    string  `json:"finality"`
-	Description struct {
+	Description *struct {
 		Aborted bool `json:"aborted"`
 		Compute *struct {
 			Skipped  bool  `json:"skipped"`
@@ -97,7 +96,6 @@ type wireTransaction struct {
 	Out []wireMessage `json:"out_msgs"`
 }
 
-// wireMessage is a message as toncenter sends it.
 type wireMessage struct {
 	Hash        hash    `json:"hash"`
 	NormHash    hash    `json:"hash_norm"`
@@ -110,30 +108,19 @@ type wireMessage struct {
 	Opcode      string  `json:"opcode"`
 	Content     struct {
 		Body    []byte          `json:"body"`
-		Decoded json.RawMessage `json:"decoded"` // any JSON: the sender of the message decides
+		Decoded json.RawMessage `json:"decoded"` // any JSON: the message's sender decides
 	} `json:"message_content"`
 }
 
-// decodedComment is the text comment as toncenter has read it; nil: there is none.
-func (w wireMessage) decodedComment() *string {
-	var decoded struct {
-		Type    string  `json:"type"`
-		Comment *string `json:"comment"`
-	}
-	if json.Unmarshal(w.Content.Decoded, &decoded) != nil || decoded.Type != "text_comment" {
-		return nil
-	}
-	return decoded.Comment
-}
-
 func (w wireTransaction) transaction() (Transaction, error) {
+	if w.Hash == "" || w.LT == 0 || w.Account == (account{}) || w.Now == 0 || w.Now > 1<<32-1 || w.Description == nil || w.Out == nil {
+		return Transaction{}, errors.New("a transaction without a hash, a time, an account, a description or its messages")
+	}
+
 	t := Transaction{
 		Account: ton.Address(w.Account), Hash: string(w.Hash), LT: uint64(w.LT), At: time.Unix(int64(w.Now), 0).UTC(),
 		PrevHash: string(w.PrevHash), PrevLT: uint64(w.PrevLT), Aborted: w.Description.Aborted, Fees: money.Nano(w.Fees),
-		Finality: Pending, // without a finality in the answer
-	}
-	if t.Hash == "" || t.LT == 0 || t.Account == (ton.Address{}) || w.Now > 1<<32-1 {
-		return Transaction{}, errors.New("a transaction without a hash, a time or an account")
+		Finality: Pending, // if the answer has no finality
 	}
 
 	if f := Finality(w.Finality); !w.Emulated && (f == Confirmed || f == Finalized) {
@@ -170,8 +157,8 @@ func (w wireTransaction) transaction() (Transaction, error) {
 	return t, nil
 }
 
-// message reads a message. The body is what the chain has. toncenter's own reading of the body is used only when the
-// body is missing, which happens.
+// message reads a message. The body is what the chain has. toncenter's own reading of the body is used only if the body
+// is missing, which happens.
 func (w wireMessage) message() (Message, error) {
 	m := Message{
 		Hash: string(w.Hash), NormHash: string(w.NormHash), Source: ton.Address(w.Source),
@@ -187,14 +174,21 @@ func (w wireMessage) message() (Message, error) {
 			first := uint32(opcode)
 			m.Opcode = &first
 		}
-		m.Comment = w.decodedComment()
+
+		var decoded struct {
+			Type    string  `json:"type"`
+			Comment *string `json:"comment"`
+		}
+		if json.Unmarshal(w.Content.Decoded, &decoded) == nil && decoded.Type == "text_comment" {
+			m.Comment = decoded.Comment
+		}
 		return m, nil
 	}
 
 	var err error
 	if m.BodyHash, err = ton.BodyHash(m.Body); err != nil {
 		if m.Source == (ton.Address{}) {
-			return Message{}, err // one of our own payments may not be overlooked
+			return Message{}, err // one of our own payments must not be overlooked
 		}
 		m.Unreadable = true
 		return m, nil

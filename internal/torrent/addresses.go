@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Without returns a .torrent file without the addresses for which keep says false, and how many were taken out: those
-// of trackers, web seeds and nodes of the DHT, which qBittorrent connects to. keep gets the host of an address, a name
-// or an IP address; an address that cannot be read is taken out unasked. All other bytes stay as they are, so that the
-// infohash stays.
+// Without returns a .torrent file without the addresses that keep rejects, and how many were removed: those of
+// trackers, web seeds and DHT nodes, to which qBittorrent connects. keep gets an address's host, a name or an IP
+// address; an unreadable address is removed without calling it. All other bytes, and so the infohash, stay unchanged.
 func Without(file []byte, keep func(host string) bool) (clean []byte, removed int, err error) {
 	f := &filter{reader: reader{data: file}, out: make([]byte, 0, len(file)), keep: keep}
 	f.out = append(f.out, 'd')
@@ -42,10 +41,14 @@ type filter struct {
 	reader
 	out     []byte
 	keep    func(host string) bool
+	kept    int
 	removed int
 }
 
-// value copies the value of a key of the outermost dictionary, without what is to be taken out of it.
+// maxAddresses is how many addresses one torrent may have; any further ones are removed.
+const maxAddresses = 1000
+
+// value copies the value of a key of the outermost dictionary, without what is to be removed.
 func (f *filter) value(key string) error {
 	switch key {
 	case "announce", "announce-list", "url-list", "httpseeds":
@@ -53,11 +56,14 @@ func (f *filter) value(key string) error {
 	case "nodes":
 		return f.nodes()
 	default:
-		return f.copy()
+		begin := f.at
+		err := f.skip()
+		f.out = append(f.out, f.data[begin:f.at]...)
+		return err
 	}
 }
 
-// addresses copies an address, or a list of lists of addresses, without lists of which nothing is left.
+// addresses copies an address, or a list of lists of addresses, without lists that become empty.
 func (f *filter) addresses() error {
 	c, err := f.next()
 	switch {
@@ -65,7 +71,7 @@ func (f *filter) addresses() error {
 		return err
 	case c == 'l':
 		return f.listOf(f.addresses)
-	case c == 'd' || c == 'i': // no address
+	case c == 'd' || c == 'i': // not an address
 		f.removed++
 		return f.skip()
 	}
@@ -79,7 +85,7 @@ func (f *filter) addresses() error {
 	return nil
 }
 
-// nodes copies a list of nodes: each is a list of a host and a port.
+// nodes copies a list of nodes, each a list of a host and a port.
 func (f *filter) nodes() error {
 	return f.listOf(func() error {
 		begin, host := f.at, ""
@@ -98,7 +104,7 @@ func (f *filter) nodes() error {
 	})
 }
 
-// listOf copies a list whose elements each copies; nothing at all when nothing is left of it.
+// listOf copies a list whose elements each copies; nothing if it becomes empty.
 func (f *filter) listOf(each func() error) error {
 	begin := len(f.out)
 	f.out = append(f.out, 'l')
@@ -114,26 +120,19 @@ func (f *filter) listOf(each func() error) error {
 	return nil
 }
 
-// copy copies a value as it is.
-func (f *filter) copy() error {
-	begin := f.at
-	err := f.skip()
-	f.out = append(f.out, f.data[begin:f.at]...)
-	return err
-}
-
-// take copies what was read since begin, unless its host is to be taken out.
+// take copies what was read since begin, unless its host is to be removed.
 func (f *filter) take(host string, begin int) {
-	if host == "" || !f.keep(host) {
+	if host == "" || f.kept == maxAddresses || !f.keep(host) {
 		f.removed++
 		return
 	}
+	f.kept++
 	f.out = append(f.out, f.data[begin:f.at]...)
 }
 
-// MagnetWithout returns a magnet link without the addresses for which keep says false, and how many were taken out:
-// those of trackers, web seeds, other sources, peers and nodes of the DHT. What names the torrent stays as it is;
-// parameters that are neither are taken out as well.
+// MagnetWithout returns a magnet link without the addresses that keep rejects, and how many were removed: those of
+// trackers, web seeds, other sources, peers and DHT nodes. What identifies the torrent stays unchanged; any other
+// parameters are removed as well.
 func MagnetWithout(link string, keep func(host string) bool) (clean string, removed int) {
 	scheme, query, _ := strings.Cut(link, "?")
 	var kept []string
@@ -152,8 +151,8 @@ func MagnetWithout(link string, keep func(host string) bool) (clean string, remo
 	return scheme + "?" + strings.Join(kept, "&"), removed
 }
 
-// hostOfParameter returns the host of a parameter of a magnet link, which is empty when it cannot be read; address is
-// false for parameters that have none.
+// hostOfParameter returns the host in a magnet link's parameter, empty if unreadable; address is false for parameters
+// that have none.
 func hostOfParameter(name, value string) (host string, address bool) {
 	name = strings.ToLower(name)
 	text, err := url.QueryUnescape(value)
@@ -170,8 +169,7 @@ func hostOfParameter(name, value string) (host string, address bool) {
 	}
 }
 
-// hostOf returns the host of an address; "" when the address is not written in the one way that all programs read
-// alike.
+// hostOf returns an address's host; "" if the address is not in the one notation that all programs read alike.
 func hostOf(address string) string {
 	address = strings.TrimSpace(address)
 	_, rest, found := strings.Cut(address, "://")

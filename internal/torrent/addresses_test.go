@@ -8,7 +8,7 @@ import (
 
 const plainInfo = "d6:lengthi5e4:name1:a12:piece lengthi16384e6:pieces20:ppppppppppppppppppppe"
 
-// except keeps all hosts but one, and notes which it was asked for.
+// except keeps all hosts but one, and records those it was called with.
 func except(asked *[]string, private string) func(string) bool {
 	return func(host string) bool {
 		*asked = append(*asked, host)
@@ -35,7 +35,7 @@ func TestWithout(t *testing.T) {
 		"other keys stay":  {"d8:announce" + bad + "7:comment" + bad + "4:info" + plainInfo + "e", "d7:comment" + bad + "4:info" + plainInfo + "e"},
 		"a strange length": {"d08:announce0" + bad + "4:info" + plainInfo + "e", "d4:info" + plainInfo + "e"},
 	} {
-		before, err := Identify([]byte(c.file))
+		before, _, err := Identify([]byte(c.file))
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -45,13 +45,13 @@ func TestWithout(t *testing.T) {
 		if err != nil || string(clean) != c.want || (removed > 0) != (c.file != c.want) {
 			t.Errorf("%s: got %s, %d, %v; want %s", name, clean, removed, err, c.want)
 		}
-		if after, err := Identify(clean); err != nil || after != before {
+		if after, _, err := Identify(clean); err != nil || after != before {
 			t.Errorf("%s: another torrent: %v, %v", name, after, err)
 		}
 	}
 }
 
-// TestOneHost has addresses whose host other programs read differently: they are taken out unasked.
+// TestOneHost has addresses whose host other programs read differently: they are removed without a call.
 func TestOneHost(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
@@ -92,11 +92,11 @@ func TestMagnetWithout(t *testing.T) {
 	}
 }
 
-// FuzzWithout: the torrent stays the same one, and what is left has no host that was to be taken out.
+// FuzzWithout: the torrent stays the same one, and no host to be removed is left.
 func FuzzWithout(f *testing.F) {
 	f.Add([]byte("d8:announce22:http://10.0.0.1:80/ann4:info" + plainInfo + "8:url-listl22:http://10.0.0.1:80/annee"))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		before, err := Identify(file)
+		before, _, err := Identify(file)
 		if err != nil {
 			return
 		}
@@ -106,7 +106,7 @@ func FuzzWithout(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if after, err := Identify(clean); err != nil || after != before {
+		if after, _, err := Identify(clean); err != nil || after != before {
 			t.Errorf("got %+v, %v; want %+v", after, err, before)
 		}
 		if _, again, err := Without(clean, none); err != nil || again > 0 {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// maxDepth bounds how deep lists and dictionaries may be nested: libtorrent's own limit.
+// maxDepth bounds the nesting of lists and dictionaries: libtorrent's own limit.
 const maxDepth = 100
 
 var (
@@ -14,7 +14,7 @@ var (
 	errDepth = errors.New("it is nested too deeply")
 )
 
-// reader reads bencoded data in place and builds nothing. It therefore needs no memory besides the file, whatever the
+// reader reads bencoded data in place and builds nothing, so that it needs no memory besides the file, whatever the
 // file describes.
 type reader struct {
 	data  []byte
@@ -22,7 +22,7 @@ type reader struct {
 	depth int
 }
 
-// next returns the next byte without taking it.
+// next returns the next byte without consuming it.
 func (r *reader) next() (byte, error) {
 	if r.at >= len(r.data) {
 		return 0, errCut
@@ -30,7 +30,7 @@ func (r *reader) next() (byte, error) {
 	return r.data[r.at], nil
 }
 
-// digits takes a number without a sign up to its end mark.
+// digits consumes a number without a sign up to its end mark.
 func (r *reader) digits(end byte) (n int64, err error) {
 	for first := r.at; ; r.at++ {
 		c, err := r.next()
@@ -48,7 +48,7 @@ func (r *reader) digits(end byte) (n int64, err error) {
 	}
 }
 
-// integer takes an integer.
+// integer consumes an integer.
 func (r *reader) integer() (n int64, err error) {
 	if c, err := r.next(); err != nil || c != 'i' {
 		return 0, errors.Join(errForm, err)
@@ -68,7 +68,7 @@ func (r *reader) integer() (n int64, err error) {
 	return -n, err
 }
 
-// text takes a string, and returns it as a part of the file.
+// text consumes a string, and returns it as a slice of the file.
 func (r *reader) text() ([]byte, error) {
 	length, err := r.digits(':')
 	if err != nil {
@@ -81,10 +81,10 @@ func (r *reader) text() ([]byte, error) {
 	return r.data[r.at-int(length) : r.at], nil
 }
 
-// list takes a list; each takes an element.
+// list consumes a list; each consumes an element.
 func (r *reader) list(each func() error) error { return r.within('l', each) }
 
-// dictionary takes a dictionary; each takes the value of a key.
+// dictionary consumes a dictionary; each consumes the value of a key.
 func (r *reader) dictionary(each func(key []byte) error) error {
 	return r.within('d', func() error {
 		key, err := r.text()
@@ -121,7 +121,7 @@ func (r *reader) within(begin byte, each func() error) error {
 	}
 }
 
-// skip takes a value of any kind.
+// skip consumes a value of any kind.
 func (r *reader) skip() error {
 	c, err := r.next()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 func TestInteger(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{
-		"i0e": 0, "i42e": 42, "i-42e": -42, "i9223372036854775799e": 9223372036854775799, // the largest that is read
+		"i0e": 0, "i42e": 42, "i-42e": -42, "i9223372036854775799e": 9223372036854775799, // the largest readable one
 	} {
 		r := &reader{data: []byte(text)}
 		if got, err := r.integer(); err != nil || got != want || r.at != len(text) {
@@ -76,7 +76,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestContent says what a dictionary info must hold to describe a content.
+// TestContent lists what a dictionary info must contain to describe a content.
 func TestContent(t *testing.T) {
 	t.Parallel()
 	const (
@@ -117,7 +117,7 @@ func TestContent(t *testing.T) {
 		"a file without path":    {files("6:lengthi1e") + size + pieces, false, false},
 		"an empty path":          {files("6:lengthi1e4:pathle") + size + pieces, false, false},
 	} {
-		id, err := Identify(fmt.Appendf(nil, "d4:infod%see", c.info))
+		id, _, err := Identify(fmt.Appendf(nil, "d4:infod%see", c.info))
 		if (id.V1 != "") != c.v1 || (id.V2 != "") != c.v2 || (err == nil) != (c.v1 || c.v2) {
 			t.Errorf("%s: got %+v, %v", name, id, err)
 		}

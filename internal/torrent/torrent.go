@@ -5,6 +5,7 @@ import (
 	"encoding/base32"
 	"encoding/hex"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,8 +16,8 @@ import (
 // MaxLink is the longest magnet link or address, in bytes.
 const MaxLink = 8 << 10
 
-// Identity identifies a torrent, in lower-case hex. A hybrid torrent has both hashes; of a magnet link only the named
-// ones are known.
+// Identity identifies a torrent, in lower-case hex. A hybrid torrent has both hashes; for a magnet link only those it
+// contains are known.
 type Identity struct {
 	V1 string // 40 digits: SHA-1
 	V2 string // 64 digits: SHA-256
@@ -24,16 +25,34 @@ type Identity struct {
 
 // Source is the source of a torrent.
 type Source struct {
-	Magnet   bool // else the address of a .torrent file
-	Identity      // known of a magnet link
+	Magnet   bool // otherwise the address of a .torrent file
+	Identity      // known for a magnet link
 }
 
-// Kind names the source for people: "magnet" or "torrent".
+// Kind describes the source for people: "magnet" or "torrent".
 func (s Source) Kind() string {
 	if s.Magnet {
 		return "magnet"
 	}
 	return "torrent"
+}
+
+// stray are percent signs that begin no escape, and Unicode's blanks.
+var stray = regexp.MustCompile(`%[0-9a-fA-F]{2}|%|\p{Zs}`)
+
+// Tidy escapes what people and indexers leave unescaped in links: blanks and single percent signs. It trims blanks
+// around the link, but keeps line breaks in it.
+func Tidy(link string) string {
+	return stray.ReplaceAllStringFunc(strings.TrimSpace(link), func(found string) string {
+		switch {
+		case len(found) == 3 && found[0] == '%':
+			return found
+		case found == "%":
+			return "%25"
+		default:
+			return "%20"
+		}
+	})
 }
 
 // ParseSource reads a magnet link or the http(s) address of a .torrent file; anything else is VALIDATION_ERROR of
@@ -67,16 +86,16 @@ func ParseSource(link string) (Source, error) {
 	}
 }
 
-// Prefixes of the exact topics that name a torrent.
+// Prefixes of the exact topics that identify a torrent.
 const (
 	topicV1   = "urn:btih:"
 	topicV2   = "urn:btmh:"
 	multihash = "1220" // a multihash of SHA-256, 32 bytes
 )
 
-// magnetIdentity reads the exact topics of a magnet link. One that names no torrent, or two different ones, is refused.
+// magnetIdentity reads a magnet link's exact topics. One that identifies no torrent, or two different ones, is refused.
 func magnetIdentity(u *url.URL) (id Identity, err error) {
-	query, _ := url.ParseQuery(u.RawQuery) // a name that is not escaped correctly does no harm
+	query, _ := url.ParseQuery(u.RawQuery) // an incorrectly escaped name does no harm
 	for _, topic := range query["xt"] {
 		name := strings.ToLower(topic)
 		switch {
@@ -108,7 +127,7 @@ func set(into *string, hash string) error {
 	return nil
 }
 
-// hashV1 gives the hex form of an infohash in hex or base32; "" when it is none.
+// hashV1 returns the hex form of an infohash in hex or base32; "" if it is none.
 func hashV1(text string) string {
 	switch len(text) {
 	case 40:

@@ -2,6 +2,9 @@ package torznab
 
 import (
 	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"net"
 	"net/url"
 	"path"
@@ -10,28 +13,19 @@ import (
 	"strings"
 )
 
-// keyParameter is the parameter of a query in which Prowlarr or Jackett expects the key, with its value.
+// keyParameter is the query parameter in which Prowlarr or Jackett expects the key, with its value.
 var keyParameter = regexp.MustCompile(`(?i)((?:^|&)(?:jackett_)?apikey=)[^&#]*`)
 
-// secrets are the keys in each form in which an answer may hold them.
+// secrets are the keys in each form in which an answer may contain them.
 type secrets []string
 
-func secretsOf(indexers []Indexer) (all secrets) {
-	for _, i := range indexers {
-		if i.Key != "" {
-			all = append(all, i.Key, url.QueryEscape(i.Key), url.PathEscape(i.Key))
-		}
-	}
-	return all
-}
-
-// in says whether a text holds a key.
+// in reports whether a text contains a key.
 func (s secrets) in(text string) bool {
 	lower := strings.ToLower(text)
 	return slices.ContainsFunc(s, func(secret string) bool { return strings.Contains(lower, strings.ToLower(secret)) })
 }
 
-// withoutKey empties the parameters that hold a key; "" when the link still has one elsewhere.
+// withoutKey empties the parameters that contain a key; "" if the link still has one elsewhere.
 func (s secrets) withoutKey(link string) string {
 	if address, query, asked := strings.Cut(link, "?"); asked {
 		link = address + "?" + keyParameter.ReplaceAllString(query, "$1")
@@ -42,47 +36,74 @@ func (s secrets) withoutKey(link string) string {
 	return link
 }
 
-// Keys puts the keys of indexers back into links to their .torrent files.
+// sealParameter is the last parameter of a link that a search returned and that leads to a file of its indexer.
+const sealParameter = "stagecoach="
+
+// seal adds a proof that this link, without its key, was in an answer of the indexer. People see links and submit some:
+// without a seal a link to the indexer's host is a stranger's.
+func (i Indexer) seal(link string) string {
+	u, err := url.Parse(link)
+	if err != nil || i.Key == "" || u.RawQuery == "" || u.Fragment != "" || !i.serves(u) {
+		return link
+	}
+	return link + "&" + sealParameter + i.mac(link)
+}
+
+// mac authenticates a link by the indexer's key, which API and workers share.
+func (i Indexer) mac(link string) string {
+	mac := hmac.New(sha256.New, []byte(i.Key))
+	mac.Write([]byte("stagecoach: a link of a torznab search\x00" + link))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// Keys restores indexers' keys in links to their .torrent files.
 type Keys []Indexer
 
-// Complete completes a link that Search has returned, when it leads to the .torrent file of an indexer. own is the host
-// and port of the indexer; empty: the link is another one, and stays as it is.
-//
-// People give links too. A link gets the key only where the indexer serves .torrent files, so that nobody asks the
-// indexer for anything else in the service's name.
+// Complete completes a link returned by Search that leads to an indexer's .torrent file. own is the indexer's host and
+// port; empty: it is another link, and stays unchanged.
 func (k Keys) Complete(link string) (full, own string) {
-	u, err := url.Parse(link)
-	if err != nil || !servesFiles(u) {
-		return link, ""
-	}
-
-	at := slices.IndexFunc(k, func(i Indexer) bool {
-		own, err := url.Parse(i.URL)
-		return err == nil && own.Scheme == u.Scheme && hostAndPort(own) == hostAndPort(u)
-	})
+	at := strings.LastIndex(link, "&"+sealParameter)
 	if at < 0 {
 		return link, ""
 	}
 
-	u.RawQuery = keyParameter.ReplaceAllStringFunc(u.RawQuery, func(parameter string) string {
-		if strings.HasSuffix(parameter, "=") {
-			parameter += url.QueryEscape(k[at].Key)
+	plain, seal := link[:at], link[at+len("&"+sealParameter):]
+	u, err := url.Parse(plain)
+	if err != nil {
+		return link, ""
+	}
+	for _, i := range k {
+		if i.Key != "" && i.serves(u) && hmac.Equal([]byte(i.mac(plain)), []byte(seal)) {
+			u.RawQuery = keyParameter.ReplaceAllString(u.RawQuery, "${1}"+url.QueryEscape(i.Key))
+			return u.String(), hostAndPort(u)
 		}
-		return parameter
-	})
-	return u.String(), hostAndPort(u)
+	}
+	return link, ""
 }
 
-// servesFiles says whether a link has the form of Prowlarr's .torrent files, /<indexer>/download, or of Jackett's,
-// /dl/<indexer>/.
-func servesFiles(u *url.URL) bool {
+// jackettAPI follows the base path in a Jackett address.
+const jackettAPI = "/api/v2.0/indexers/"
+
+// serves reports whether a link leads to a .torrent file of this indexer: <base>/dl/<indexer>/ for a Jackett, and for a
+// Prowlarr the download beside the indexer's api.
+func (i Indexer) serves(u *url.URL) bool {
+	own, err := url.Parse(i.address())
+	if err != nil || own.Scheme != u.Scheme || hostAndPort(own) != hostAndPort(u) {
+		return false
+	}
 	if u.User != nil || u.RawPath != "" || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/") {
 		return false
 	}
-	return path.Base(u.Path) == "download" || strings.Contains(u.Path, "/dl/")
+
+	base, _, jackett := strings.Cut(own.Path, jackettAPI)
+	if !jackett {
+		return u.Path == strings.TrimSuffix(own.Path, "/api")+"/download"
+	}
+	indexer, in := strings.CutPrefix(strings.TrimSuffix(u.Path, "/"), base+"/dl/")
+	return in && indexer != "" && !strings.Contains(indexer, "/")
 }
 
-// hostAndPort of an address, in one form.
+// hostAndPort returns an address's host and port in one form.
 func hostAndPort(u *url.URL) string {
 	standard := map[string]string{"http": "80", "https": "443"}
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), standard[u.Scheme]))

@@ -1,15 +1,15 @@
 package torznab
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/xml"
 	"html"
+	"math"
 	"net/mail"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"stagecoach/internal/fault"
@@ -21,121 +21,193 @@ const (
 	maxName  = 100 // characters of an indexer's name
 )
 
-// document is any answer of an indexer: what a search has found, what it can do, or an error.
+// document is any answer of an indexer: search results, or its capabilities.
 type document struct {
-	XMLName xml.Name
-	Channel string `xml:"channel>title"`
-	Items   items  `xml:"channel>item"`
-	Server  struct {
-		Title string `xml:"title,attr"`
-	} `xml:"server"`
-	Code int `xml:"code,attr"` // of an error
+	Channel string // its title
+	Program string // the title of the server
 }
 
 // item is a release in the answer.
 type item struct {
-	Title     string `xml:"title"`
-	GUID      string `xml:"guid"`
-	Link      string `xml:"link"`
-	Published string `xml:"pubDate"`
-	Size      string `xml:"size"`
-	Enclosure struct {
-		URL string `xml:"url,attr"`
-	} `xml:"enclosure"`
-	Jackett  string `xml:"jackettindexer"`
-	Prowlarr string `xml:"prowlarrindexer"`
-	Attrs    []struct {
-		Name  string `xml:"name,attr"`
-		Value string `xml:"value,attr"`
-	} `xml:"attr"` // torznab:attr, and newznab:attr of older programs
+	Title, GUID, Link, Published, Size, Enclosure, Jackett, Prowlarr string
+
+	attrs map[string]string // torznab:attr, and newznab:attr of older programs: the first of each used name
 }
 
-func (i item) attr(name string) string {
-	for _, a := range i.Attrs {
-		if strings.EqualFold(a.Name, name) {
-			return a.Value
-		}
-	}
-	return ""
-}
-
-// items are the first releases in an answer: one of 8 MiB could have a million.
-type items []item
-
-// UnmarshalXML adds a release.
-func (all *items) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
-	if len(*all) == maxReleases {
-		return d.Skip()
-	}
-	var one item
-	err := d.DecodeElement(&one, &start)
-	*all = append(*all, one)
-	return err
-}
+// usedAttrs are the names of attributes that are read.
+var usedAttrs = []string{"infohash", "magneturl", "seeders", "size"}
 
 var errAnswer = fault.New(fault.SourceRefused, "the answer of the indexer cannot be read")
 
-// read reads an answer whose first element has this name.
-func read(body []byte, name string) (answer document, err error) {
-	d := xml.NewDecoder(bytes.NewReader(body))
-	d.Entity = xml.HTMLEntity // HTML's names of characters occur in descriptions and titles
-	switch err := d.Decode(&answer); {
-	case err == nil && answer.XMLName.Local == name:
+// read reads an answer whose root element has this name, and calls each with its releases. Unreadable ones are left
+// out; an answer with only unreadable ones is rejected.
+func read(body []byte, name string, each func(item)) (answer document, err error) {
+	r := &reader{}
+	r.begin(mend(body))
+	for {
+		token, err := r.next()
+		if err != nil {
+			return document{}, errAnswer
+		}
+		root, begins := token.(xml.StartElement)
+		switch {
+		case !begins:
+			continue
+		case root.Name.Local == "error":
+			code, _ := strconv.Atoi(attribute(root, "code"))
+			return document{}, refusal(code)
+		case root.Name.Local != name:
+			return document{}, errAnswer
+		}
+
+		found := 0
+		err = r.document(&answer, func(one item) { found++; each(one) })
+		if err != nil && found == 0 {
+			return document{}, errAnswer
+		}
 		return answer, nil
-	case err == nil && answer.XMLName.Local == "error":
-		return document{}, refusal(answer.Code)
-	default:
-		return document{}, errAnswer
 	}
 }
 
-// refusal is the error in an answer such as <error code="100" description="Invalid API Key"/>. Codes below 200 are about
-// the key, 500 and 501 about too many requests. The description may hold anything.
+// document reads the root element's content.
+func (r *reader) document(answer *document, each func(item)) error {
+	return r.children(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "server":
+			answer.Program = attribute(e, "title")
+			return r.skip()
+		case "channel":
+			return r.channel(answer, each)
+		default:
+			return r.skip()
+		}
+	})
+}
+
+// channel reads releases, continuing after an unreadable one.
+func (r *reader) channel(answer *document, each func(item)) error {
+	for depth := r.depth; ; {
+		err := r.children(func(e xml.StartElement) error {
+			switch e.Name.Local {
+			case "title":
+				return r.text(&answer.Channel)
+			case "item":
+				one, err := r.item()
+				if err == nil {
+					each(one)
+				}
+				return err
+			default:
+				return r.skip()
+			}
+		})
+		if err == nil || err == errBounds || !r.resume("<item", depth) {
+			return err
+		}
+	}
+}
+
+// item reads a release.
+func (r *reader) item() (of item, err error) {
+	of.attrs = map[string]string{}
+	texts := map[string]*string{
+		"title": &of.Title, "guid": &of.GUID, "link": &of.Link, "pubDate": &of.Published, "size": &of.Size,
+		"jackettindexer": &of.Jackett, "prowlarrindexer": &of.Prowlarr,
+	}
+
+	err = r.children(func(e xml.StartElement) error {
+		if text := texts[e.Name.Local]; text != nil {
+			return r.text(text)
+		}
+
+		switch e.Name.Local {
+		case "enclosure":
+			of.Enclosure = attribute(e, "url")
+		case "attr":
+			name := strings.ToLower(attribute(e, "name"))
+			if _, known := of.attrs[name]; !known && slices.Contains(usedAttrs, name) {
+				of.attrs[name] = attribute(e, "value")
+			}
+		}
+		return r.skip()
+	})
+	return of, err
+}
+
+// refusal is the error in an answer such as <error code="100" description="Invalid API Key"/>. Codes below 200 are
+// about the key, 500 and 501 about too many requests. The description may contain anything.
 func refusal(code int) error {
 	switch {
 	case code >= 100 && code < 200:
 		return errKey
 	case code == 500, code == 501, code == 429:
-		return fault.New(fault.SourceUnavailable, "the indexer takes no more requests now").Retry()
+		return errBusy
 	default:
-		return fault.New(fault.SourceRefused, "the indexer answers with its error %d", code)
+		return fault.New(fault.SourceRefused, "the indexer answered with error %d", code)
 	}
 }
 
-// release is what an answer says of a release. One without a title or link cannot be downloaded.
-func (c *Client) release(of item, indexer string) Release {
-	link, identity := c.link(of)
-	named, _ := torrent.ParseSource("magnet:?xt=urn:btih:" + of.attr("infohash"))
+// release is a release according to an answer. One without a title or link cannot be downloaded.
+func (c *Client) release(of item, from Indexer) Release {
+	link, identity := c.link(of, from)
+	named, _ := torrent.ParseSource("magnet:?xt=urn:btih:" + of.attrs["infohash"])
 	r := Release{
 		Title: c.line(of.Title, maxTitle), SourceURL: link,
-		Indexer:   c.line(cmp.Or(of.Jackett, of.Prowlarr, indexer), maxName),
-		Infohash:  cmp.Or(identity.V1, identity.V2, named.V1),
-		Published: published(of.Published),
+		Indexer:  c.line(cmp.Or(of.Jackett, of.Prowlarr), maxName),
+		Infohash: cmp.Or(identity.V1, identity.V2, named.V1),
 	}
 
-	if n, err := strconv.ParseInt(cmp.Or(of.Size, of.attr("size")), 10, 64); err == nil && n > 0 && n < 1<<50 {
-		r.Size = n
+	at, err := mail.ParseDate(of.Published)
+	if err == nil && at.Year() >= 1970 && at.UTC().Year() <= 9999 { // a later one has no form in JSON
+		r.Published = at.UTC()
 	}
-	if n, err := strconv.ParseInt(of.attr("seeders"), 10, 32); err == nil && n >= 0 {
+
+	for _, size := range []string{of.Size, of.attrs["size"]} {
+		if n := number(size); r.Size == 0 && n < 1<<50 {
+			r.Size = max(0, n)
+		}
+	}
+	if n := number(of.attrs["seeders"]); n >= 0 && n <= math.MaxInt32 {
 		r.Seeders = new(int(n))
 	}
 	return r
 }
 
-// link chooses where a release is downloaded from: the first link that can be used. A guid that is no magnet link is the
-// page about the release.
-func (c *Client) link(of item) (string, torrent.Identity) {
-	for i, link := range []string{of.attr("magneturl"), of.Enclosure.URL, of.Link, of.GUID} {
-		link = c.secrets.withoutKey(strings.TrimSpace(link))
-		source, err := torrent.ParseSource(link)
-		if err == nil && (source.Magnet || i < 3) {
-			return link, source.Identity
-		}
+// number reads digits, which may have blanks around and between them; -1: not a number.
+func number(text string) int64 {
+	n, err := strconv.ParseInt(strings.Join(strings.Fields(text), ""), 10, 64)
+	if err != nil {
+		return -1
 	}
-	return "", torrent.Identity{}
+	return n
 }
 
-// line makes a text of an indexer one line of at most most characters, without a key.
+// link chooses a release's download link: the first usable one, and one relative to the indexer's address only if there
+// is no other. A guid that is not a magnet link is the page about the release.
+func (c *Client) link(of item, from Indexer) (string, torrent.Identity) {
+	base, err := url.Parse(from.address())
+	if err != nil {
+		return "", torrent.Identity{}
+	}
+
+	relative := ""
+	for i, link := range []string{of.attrs["magneturl"], of.Enclosure, of.Link, of.GUID} {
+		link = torrent.Tidy(html.UnescapeString(link)) // some escape a link twice
+		source, err := torrent.ParseSource(link)
+		if err == nil && (source.Magnet || i < 3) {
+			if link = from.seal(c.secrets.withoutKey(link)); link != "" {
+				return link, source.Identity
+			}
+			continue
+		}
+		if to, err := url.Parse(link); err == nil && to.Scheme == "" && link != "" && i < 3 && relative == "" {
+			relative = from.seal(c.secrets.withoutKey(base.ResolveReference(to).String()))
+		}
+	}
+	return relative, torrent.Identity{}
+}
+
+// line turns an indexer's text into one line of up to most characters, without a key.
 func (c *Client) line(text string, most int) string {
 	text = html.UnescapeString(text) // many indexers escape a title twice
 	text = strings.Map(func(r rune) rune {
@@ -155,18 +227,9 @@ func (c *Client) line(text string, most int) string {
 	return text
 }
 
-// published reads a date of RSS; zero: it is none.
-func published(text string) time.Time {
-	at, err := mail.ParseDate(text)
-	if err != nil || at.Year() < 1970 || at.UTC().Year() > 9999 { // the latter has no form in JSON
-		return time.Time{}
-	}
-	return at.UTC()
-}
-
-// best orders the releases, those with most seeders first, and leaves out those that are the same torrent again.
+// best sorts the releases by seeders, descending, and leaves out duplicates of the same torrent.
 func best(all []Release) []Release {
-	slices.SortStableFunc(all, func(a, b Release) int { return cmp.Compare(seeders(b), seeders(a)) })
+	slices.SortStableFunc(all, func(a, b Release) int { return cmp.Compare(weight(b), weight(a)) })
 
 	known := map[string]bool{} // by infohash, and by link
 	all = slices.DeleteFunc(all, func(r Release) bool {
@@ -177,9 +240,10 @@ func best(all []Release) []Release {
 	return all[:min(MaxFound, len(all))]
 }
 
-func seeders(r Release) int {
+// weight orders releases: many do not report their seeders, and may have some.
+func weight(r Release) float64 {
 	if r.Seeders == nil {
-		return -1
+		return 0.5
 	}
-	return *r.Seeders
+	return float64(*r.Seeders)
 }

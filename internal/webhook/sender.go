@@ -18,18 +18,18 @@ import (
 
 const (
 	maxAddress = 2000
-	maxAnswer  = 64 << 10  // bytes of an answer that are read, so that its connection can be used again
-	maxPause   = time.Hour // that a receiver may ask for
+	maxAnswer  = 64 << 10  // bytes of an answer that are read, so that its connection can be reused
+	maxPause   = time.Hour // that a receiver may request
 )
 
 // Options are the limits of a Sender.
 type Options struct {
-	Timeout      time.Duration // for one request with its answer; default 10 s
-	AllowPrivate bool          // also addresses outside of the Internet, and http
+	Timeout      time.Duration // for one request including its answer; default 10 s
+	AllowPrivate bool          // also addresses outside the Internet, and http
 }
 
-// Sender sends messages to addresses that users give. As a fetch.Fetcher it connects to the Internet only, whatever a
-// name leads to. It follows no redirect. It is safe for concurrent use.
+// Sender sends messages to addresses supplied by users. Like a fetch.Fetcher it connects only to the Internet, whatever
+// a name leads to. It follows no redirect. It is safe for concurrent use.
 type Sender struct {
 	o    Options
 	http *http.Client
@@ -43,14 +43,14 @@ func NewSender(o Options) *Sender {
 	return &Sender{o: o, http: &http.Client{Transport: transport, CheckRedirect: outbound.RefuseRedirects}}
 }
 
-// Message is what is sent: the same id and body at every try.
+// Message is what is sent: the same id and body on every attempt.
 type Message struct {
 	ID   string
 	Body []byte
 }
 
-// Send sends a message, signed by each of the secrets. Every failure but a cancelled context is a *fault.Error:
-// WEBHOOK_GONE, when the receiver asks for no more, and others, which a later try may repair.
+// Send sends a message, signed with each of the secrets. Every failure but a cancelled context is a *fault.Error:
+// WEBHOOK_GONE if the receiver wants no more, and others that a later attempt may resolve.
 func (s *Sender) Send(ctx context.Context, address string, secrets []string, m Message) error {
 	limited, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
@@ -76,15 +76,15 @@ func (s *Sender) Send(ctx context.Context, address string, secrets []string, m M
 	return check(response)
 }
 
-// check reads what the receiver has answered.
+// check evaluates the receiver's answer.
 func check(response *http.Response) error {
 	switch code := response.StatusCode; {
 	case code/100 == 2:
 		return nil
 	case code == http.StatusGone:
-		return fault.New(fault.WebhookGone, "the receiver answers 410: it wants no more")
+		return fault.New(fault.WebhookGone, "the receiver answered 410: it wants no more events")
 	default:
-		refused := fault.New(fault.WebhookRefused, "the receiver answers %d", code)
+		refused := fault.New(fault.WebhookRefused, "the receiver answered %d", code)
 		return refused.After(min(outbound.RetryAfter(response.Header), maxPause))
 	}
 }
@@ -97,13 +97,13 @@ func asFault(ctx context.Context, err error) error {
 	case errors.Is(err, fetch.ErrForbidden):
 		return fault.New(fault.WebhookForbidden, "the address is not on the Internet").Retry()
 	case outbound.TimedOut(err):
-		return fault.New(fault.WebhookTimeout, "the receiver does not answer in time").Retry()
+		return fault.New(fault.WebhookTimeout, "the receiver did not answer in time").Retry()
 	default:
 		return fault.New(fault.WebhookUnreachable, "the receiver cannot be reached").Retry()
 	}
 }
 
-// CheckAddress returns VALIDATION_ERROR for an address that no message can be sent to. What its name leads to is
+// CheckAddress returns VALIDATION_ERROR for an address to which no message can be sent. What its name leads to is
 // checked with each connection.
 func (o Options) CheckAddress(address string) error {
 	u, err := url.Parse(address)
@@ -126,7 +126,7 @@ func (o Options) CheckAddress(address string) error {
 	return nil
 }
 
-// Host returns the host of an address: what others than its owner may see of it.
+// Host returns an address's host: the part visible to people other than its owner.
 func Host(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -107,7 +107,7 @@ func TestSend(t *testing.T) {
 		}
 	}
 
-	server.Close() // no handler sends any more
+	server.Close() // no handler sends after this
 	close(asked)
 	var paths []string
 	for r := range asked {
@@ -168,7 +168,7 @@ func TestSendsToTheInternetOnly(t *testing.T) {
 	}
 }
 
-// TestNoProxy has a proxy in the environment, which would connect without the check of the address.
+// TestNoProxy has a proxy in the environment, which would connect without checking the address.
 func TestNoProxy(t *testing.T) {
 	proxy := httptest.NewServer(
 		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the proxy was asked") }),

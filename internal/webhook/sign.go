@@ -1,5 +1,5 @@
-// Package webhook sends events to the endpoints of users, signed as Standard Webhooks
-// (https://www.standardwebhooks.com). Its errors contain neither addresses nor secrets.
+// Package webhook sends events to users' endpoints, signed as Standard Webhooks (https://www.standardwebhooks.com). Its
+// errors contain neither addresses nor secrets.
 package webhook
 
 import (
@@ -19,7 +19,7 @@ const (
 	secretBytes  = 32
 )
 
-// NewSecret returns a new secret that signs messages.
+// NewSecret returns a new signing secret.
 func NewSecret() string {
 	raw := make([]byte, secretBytes)
 	rand.Read(raw)
@@ -28,8 +28,8 @@ func NewSecret() string {
 
 var errSecret = errors.New("a secret of a webhook has another form than NewSecret gives")
 
-// sign sets the headers that prove who has sent a message: one signature by each secret, so that a receiver may know
-// any of them.
+// sign sets the headers that prove a message's sender: one signature by each secret, so that a receiver may know any of
+// them.
 func sign(header http.Header, secrets []string, id string, at time.Time, body []byte) error {
 	seconds := strconv.FormatInt(at.Unix(), 10)
 	signatures := make([]string, len(secrets))

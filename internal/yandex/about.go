@@ -9,7 +9,7 @@ import (
 
 // About is what the storage reports about the shared folder and the account that owns its disk.
 type About struct {
-	Owner string // the account's number; empty: the application may not see it
+	Owner string // the account's number; empty: hidden from the application
 }
 
 // About reads the shared folder with this access token and never renews the token.
@@ -34,7 +34,7 @@ func (c *Client) About(ctx context.Context, accessToken string) (About, error) {
 	}
 
 	err = c.call(ctx, "disk", c.o.APIURL+"/v1/disk?fields=user.uid", accessToken, &disk)
-	// the folder was shown: only the right to see the account is missing
+	// the folder was shown: only the permission to see the account is missing
 	if fault.CodeOf(err) == fault.YandexUnauthorized {
 		err = nil
 	}

@@ -1,7 +1,8 @@
 // Package yandex is a client for the part of the Yandex Disk REST API that deliveries need: list a folder, stat a file,
 // read a file. It sees one shared folder and nothing outside it. It never retries, because Temporal counts the
-// attempts; the one exception is a refused access token, which is renewed once. It logs nothing, and its errors contain
-// no link, token, name or path. A cancelled call returns context.Canceled; every other failure is a *fault.Error.
+// attempts; the one exception is a rejected access token, which is renewed once. It logs nothing, and its errors
+// contain no link, token, name or path. A cancelled call returns context.Canceled; every other failure is a
+// *fault.Error.
 package yandex
 
 import (
@@ -23,13 +24,14 @@ import (
 )
 
 const (
-	maxAnswer    = 32 << 20 // bytes of one REST answer; a page of 1000 items takes about half a MiB
+	maxAnswer    = 32 << 20 // bytes per REST answer; a page of 1000 items takes about half a MiB
 	maxPage      = 1000     // items of one List
 	maxRedirects = 5
 	itemFields   = "name,type,size,sha256,modified"
 )
 
-// listFields are the fields that List asks for: without them every item has its links, previews and share settings.
+// listFields are the fields that List requests: without them every item includes its links, previews and share
+// settings.
 var listFields = "type,_embedded.total,_embedded.items." + strings.ReplaceAll(itemFields, ",", ",_embedded.items.")
 
 // Options configure a Client.
@@ -38,10 +40,10 @@ type Options struct {
 	Root           string        // the shared folder, e.g. "disk:/Shared"; "disk:/" shares the complete disk; required
 	Tokens         Tokens        // the source of access tokens
 	ConnectTimeout time.Duration // for the TCP and again for the TLS handshake; default 5 s
-	CallTimeout    time.Duration // for one REST call with its body, and for the headers of a download; default 30 s
+	CallTimeout    time.Duration // for one REST call including its body, and for the headers of a download; default 30 s
 
 	// Operations are "list", "stat", "disk", "link" (to get a download link) and "open" (until the headers of the file's
-	// own answer, which is no call of the API).
+	// own answer, which is not an API call).
 	outbound.Observer
 }
 
@@ -49,10 +51,10 @@ type Options struct {
 type Client struct {
 	o     Options
 	api   outbound.Client // its requests carry the token
-	files *http.Client    // its requests carry none
+	files *http.Client    // its requests do not
 }
 
-// New makes a Client; it connects to nothing yet.
+// New makes a Client; it does not connect yet.
 func New(o Options) *Client {
 	o.APIURL = strings.TrimRight(cmp.Or(o.APIURL, "https://cloud-api.yandex.net"), "/")
 	if strings.HasPrefix(o.Root, "/") {
@@ -75,9 +77,9 @@ func New(o Options) *Client {
 	}
 }
 
-// boundRedirects follows the redirects of a download link up to a limit: its request has no token.
+// boundRedirects follows a download link's redirects up to a limit: its request has no token.
 func boundRedirects(_ *http.Request, via []*http.Request) error {
-	if len(via) > maxRedirects { // via counts the first request too
+	if len(via) > maxRedirects { // via includes the first request
 		return errTooManyRedirects
 	}
 	return nil
@@ -93,14 +95,14 @@ type Item struct {
 	Modified time.Time
 }
 
-// Page is one part of a folder's listing.
+// Page is one page of a folder's listing.
 type Page struct {
 	Items  []Item
 	Total  int // items in the complete folder
-	Offset int // how many items come before this page
+	Offset int // number of items before this page
 }
 
-// resource is the wire form of an item, with its children when it is a folder that was listed.
+// resource is the wire form of an item, with its children if it is a listed folder.
 type resource struct {
 	Name     string    `json:"name"`
 	Type     string    `json:"type"`
@@ -119,8 +121,8 @@ func (r resource) item(path string) Item {
 	}
 }
 
-// List returns a page of a folder in the upstream order by name. A limit outside 1..1000 means 1000 items. For a path
-// that is a file the error is FileNotFound.
+// List returns a page of a folder in the upstream order by name. A limit outside 1..1000 means 1000 items. If the path
+// is a file the error is FileNotFound.
 func (c *Client) List(ctx context.Context, path string, limit, offset int) (Page, error) {
 	if limit < 1 || limit > maxPage {
 		limit = maxPage
@@ -140,7 +142,7 @@ func (c *Client) List(ctx context.Context, path string, limit, offset int) (Page
 
 	page := Page{Items: make([]Item, len(folder.Embedded.Items)), Total: folder.Embedded.Total, Offset: offset}
 	for i, r := range folder.Embedded.Items {
-		// The path is made from the name: the upstream one has the root in it, in a spelling of its own.
+		// The path is made from the name: the upstream one contains the root, in its own spelling.
 		page.Items[i] = r.item(strings.TrimRight(path, "/") + "/" + r.Name)
 	}
 	return page, nil
@@ -159,12 +161,12 @@ func (c *Client) Stat(ctx context.Context, path string) (Item, error) {
 // Download is an open file. Errors of Body are faults as well.
 type Download struct {
 	Body io.ReadCloser
-	Size int64 // bytes of the complete file, whatever the offset; -1 when unknown
+	Size int64 // bytes of the complete file, whatever the offset; -1 if unknown
 }
 
-// Open starts to read a file at an offset in bytes. A new link is requested each time, because a link is valid for a
-// short time and opens the file to anyone. Only ctx bounds the reading: the caller detects a stalled stream. When the
-// file cannot be continued at offset the fault's cause is ErrNoResume.
+// Open starts reading a file at an offset in bytes. It requests a new link each time, because a link is valid for a
+// short time and opens the file to anyone. Only ctx bounds the reading: the caller detects a stalled stream. If the
+// file cannot be resumed at offset the fault's cause is ErrNoResume.
 func (c *Client) Open(ctx context.Context, path string, offset int64) (*Download, error) {
 	var link struct {
 		Href string `json:"href"`
@@ -204,8 +206,7 @@ func (c *Client) Open(ctx context.Context, path string, offset int64) (*Download
 	return download, nil
 }
 
-// resumed checks that an answer continues the file at offset and returns the size of the complete file, -1 when
-// unknown.
+// resumed checks that an answer continues the file at offset and returns the complete file's size, -1 if unknown.
 func resumed(resp *http.Response, offset int64) (int64, error) {
 	switch resp.StatusCode {
 	case http.StatusPartialContent:
@@ -231,8 +232,8 @@ func resumed(resp *http.Response, offset int64) (int64, error) {
 	return 0, linkFault(resp)
 }
 
-// linkFault explains why a download link returned no file. A link that is refused or gone has expired, which proves
-// nothing about the file: the next try gets a new link.
+// linkFault explains why a download link returned no file. A rejected or missing link has expired, which proves nothing
+// about the file: the next attempt gets a new link.
 func linkFault(resp *http.Response) *fault.Error {
 	f := statusFault(outbound.Answer{Status: resp.StatusCode, Header: resp.Header})
 	switch resp.StatusCode {
@@ -242,7 +243,7 @@ func linkFault(resp *http.Response) *fault.Error {
 	return f
 }
 
-// body turns the errors of a download into faults.
+// body converts errors of a download into faults.
 type body struct {
 	ctx context.Context
 	io.ReadCloser
@@ -256,7 +257,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// rest makes one REST call about path; a refused access token is renewed once.
+// rest makes one REST call about path; a rejected access token is renewed once.
 func (c *Client) rest(ctx context.Context, op, endpoint, path string, query url.Values, into any) error {
 	address, err := c.address(endpoint, path, query)
 	if err != nil {
@@ -312,7 +313,7 @@ func (c *Client) call(ctx context.Context, op, address, token string, into any) 
 	return nil
 }
 
-// resolve joins a path to the root. It refuses a path that may leave the root, and does not clean it.
+// resolve joins a path to the root. It refuses a path that might leave the root, rather than cleaning it.
 func resolve(root, path string) (string, error) {
 	root = strings.TrimRight(root, "/")
 	ok := root != "" && strings.HasPrefix(path, "/") && utf8.ValidString(path) && !strings.ContainsRune(path, 0)

@@ -20,14 +20,14 @@ import (
 
 const secret = "s3cr3t" // part of every link, token and body below: no error may show it
 
-// tokensFunc is a Tokens made of a function.
+// tokensFunc is a Tokens made from a function.
 type tokensFunc func(refused string) (string, error)
 
 func (f tokensFunc) AccessToken(_ context.Context, refused string) (string, error) { return f(refused) }
 
 func fixed(string) (string, error) { return "token-" + secret, nil }
 
-// disk is an upstream whose API and download link a test answers by itself.
+// disk is an upstream whose API and download link a test answers itself.
 type disk struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -91,7 +91,7 @@ var operations = map[string]func(context.Context, *Client) error{
 	},
 }
 
-// wantFault checks an error's code and that neither it nor anything behind it shows what is private.
+// wantFault checks an error's code, and that neither it nor anything behind it reveals private data.
 func wantFault(t *testing.T, err error, code fault.Code, retryable bool) fault.Error {
 	t.Helper()
 	f := fault.As(err)
@@ -150,6 +150,22 @@ func TestStatuses(t *testing.T) {
 					t.Errorf("cause = %v", f.Cause)
 				}
 			})
+		}
+	}
+}
+
+// TestDownloadLimit distinguishes a file downloaded too often today from a storage that asks to slow down: retrying
+// within minutes is useless.
+func TestDownloadLimit(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusForbidden, http.StatusServiceUnavailable} {
+		for _, name := range []string{"DiskResourceDownloadLimitExceededError", "DownloadLimitExceededError"} {
+			d := newDisk(t, answer(status, `{"error":"`+name+`","description":"disk:/`+secret+`"}`), nil)
+			_, err := d.client().Open(t.Context(), "/book.pdf", 0)
+			wantFault(t, err, fault.YandexLimit, false)
+			if n := len(d.seen()); n != 1 {
+				t.Errorf("%d: %d calls", status, n)
+			}
 		}
 	}
 }
@@ -234,7 +250,7 @@ func TestListAndStat(t *testing.T) {
 	}
 }
 
-// bigPage is the answer for 1000 files with names of a usual length.
+// bigPage is the answer for 1000 files with names of typical length.
 func bigPage() string {
 	items := make([]string, maxPage)
 	for i := range items {
@@ -432,7 +448,7 @@ func TestRedirects(t *testing.T) {
 	wantFault(t, err, fault.YandexProtocol, false)
 }
 
-// Everything that can go wrong below HTTP, and answers that are no answers.
+// Everything that can go wrong below HTTP, and invalid answers.
 func TestBrokenAnswers(t *testing.T) {
 	t.Parallel()
 	cut := func(w http.ResponseWriter, _ *http.Request) {
@@ -503,7 +519,7 @@ func TestBrokenAnswers(t *testing.T) {
 	wantFault(t, operations["stat"](t.Context(), c), fault.YandexProtocol, false)
 }
 
-// hang sends some bytes and then nothing until the client goes away.
+// hang sends some bytes and then nothing until the client disconnects.
 func hang(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if text != "" {

@@ -18,25 +18,25 @@ import (
 )
 
 const (
-	exchangeTimeout = 30 * time.Second // one request to the token endpoint
-	renewTimeout    = 2 * time.Minute  // waiting for the store's lock, the exchange and the save together
+	exchangeTimeout = 30 * time.Second // for one request to the token endpoint
+	renewTimeout    = 2 * time.Minute  // for waiting for the store's lock, the exchange and the save together
 )
 
 // Tokens is a source of access tokens.
 type Tokens interface {
-	// AccessToken returns a token to use now. refused names a token that the API has just refused, or is empty: it is
+	// AccessToken returns a currently usable token. refused is a token that the API has just rejected, or empty: it is
 	// renewed only while it is still the current one.
 	AccessToken(ctx context.Context, refused string) (string, error)
 }
 
-// Store keeps the one token that all processes share.
+// Store keeps the one token shared by all processes.
 type Store interface {
-	// UpdateToken runs fn under an exclusive lock on the stored token. fn gets the current token, zero when there is
-	// none, and returns the one to save in the same transaction, nil to leave it; its error rolls everything back.
+	// UpdateToken runs fn under an exclusive lock on the stored token. fn gets the current token, zero if there is none,
+	// and returns the one to save in the same transaction, nil to leave it; its error rolls everything back.
 	UpdateToken(
 		ctx context.Context, fn func(ctx context.Context, current oauth2.Token) (*oauth2.Token, error),
 	) (oauth2.Token, error)
-	// CurrentToken reads the stored token, zero when there is none.
+	// CurrentToken reads the stored token, zero if there is none.
 	CurrentToken(ctx context.Context) (oauth2.Token, error)
 }
 
@@ -45,27 +45,27 @@ type RotatingOptions struct {
 	TokenURL      string // default https://oauth.yandex.ru/token
 	ClientID      string
 	ClientSecret  string
-	Store         Store         // holds the first token too; one without a refresh token is used as it is
+	Store         Store         // also holds the first token; one without a refresh token is used as it is
 	HTTP          *http.Client  // default: one that follows no redirect; each exchange is bounded to 30 s anyway
-	RefreshBefore time.Duration // how long before its end a token is renewed; default 5 min
+	RefreshBefore time.Duration // how long before its expiry a token is renewed; default 5 min
 
-	// OnInvalid, when set, is called when only a person can help: the refresh token, or a token that has none, was
-	// refused. It is called once per token and process, outside the store's lock.
+	// OnInvalid, when set, is called if only a person can help: the refresh token, or a token without one, was rejected.
+	// It is called once per token and process, outside the store's lock.
 	OnInvalid func(ctx context.Context)
 }
 
 // Rotating is a Tokens on an OAuth server that replaces the refresh token at every use. A process that lost the new
-// token would lock all processes out. An exchange and its save are therefore never interrupted by a caller that leaves,
+// token would lock out all processes. An exchange and its save are therefore never interrupted by a caller that leaves,
 // and no token is used before it is saved.
 type Rotating struct {
 	o      RotatingOptions
-	flight singleflight.Group // callers of one process wait for one renewal
+	flight singleflight.Group // callers in one process wait for one renewal
 
 	mu      sync.Mutex
 	current oauth2.Token  // as last seen in the store
 	spent   string        // the refresh token of the last exchange …
 	bought  *oauth2.Token // … and its result, kept in case the save fails
-	alerted string        // the token that OnInvalid was last called for
+	alerted string        // the token for which OnInvalid was last called
 }
 
 // NewRotating makes a Rotating; it sends no request yet.
@@ -102,7 +102,7 @@ func (r *Rotating) AccessToken(ctx context.Context, refused string) (string, err
 	}
 }
 
-// Expiry returns when the current access token ends: zero when there is none, or when it never ends.
+// Expiry returns when the current access token expires: zero if there is none, or if it never expires.
 func (r *Rotating) Expiry(ctx context.Context) (time.Time, error) {
 	token, err := r.o.Store.CurrentToken(ctx)
 	if err != nil {
@@ -111,13 +111,13 @@ func (r *Rotating) Expiry(ctx context.Context) (time.Time, error) {
 	return token.Expiry, nil
 }
 
-// Renews says whether the stored token can be renewed without a person.
+// Renews reports whether the stored token can be renewed automatically.
 func (r *Rotating) Renews(ctx context.Context) (bool, error) {
 	token, err := r.o.Store.CurrentToken(ctx)
 	return token.RefreshToken != "", err
 }
 
-// renew takes the stored token when another process has renewed it already, else exchanges it.
+// renew returns the stored token if another process has already renewed it, otherwise exchanges it.
 func (r *Rotating) renew(ctx context.Context, refused string) (string, error) {
 	var token oauth2.Token
 	_, err := r.o.Store.UpdateToken(ctx, func(ctx context.Context, current oauth2.Token) (*oauth2.Token, error) {
@@ -132,15 +132,15 @@ func (r *Rotating) renew(ctx context.Context, refused string) (string, error) {
 		}
 		if token.RefreshToken == "" {
 			if token.AccessToken == "" || token.AccessToken == refused {
-				return nil, fault.New(fault.YandexUnauthorized, "the file storage refused our access")
+				return nil, fault.New(fault.YandexUnauthorized, "the file storage rejected our credentials")
 			}
-			return nil, nil // even if it ends soon: there is no other
+			return nil, nil // even if it expires soon: there is no other
 		}
 
 		next, err := r.exchange(ctx, token.RefreshToken)
 		if err != nil {
 			if f := fault.As(err); f != nil && f.Retryable && usable(token, refused, 0) {
-				return unsaved, nil // it is valid for a few minutes more, and the trouble may end before
+				return unsaved, nil // it is valid for a few more minutes, and the trouble may end before
 			}
 			return nil, err
 		}
@@ -188,12 +188,12 @@ func (r *Rotating) exchange(ctx context.Context, refresh string) (*oauth2.Token,
 	return next, nil
 }
 
-// exchangeFault explains a failed exchange without the body of the answer, which may repeat a token.
+// exchangeFault explains a failed exchange without the answer's body, which may repeat a token.
 func exchangeFault(ctx context.Context, err error) error {
 	if refusal, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		switch refusal.ErrorCode {
 		case "invalid_grant", "invalid_client", "unauthorized_client":
-			return fault.New(fault.YandexUnauthorized, "the file storage refused our access").
+			return fault.New(fault.YandexUnauthorized, "the file storage rejected our credentials").
 				WithCause(errors.New("token endpoint: " + refusal.ErrorCode))
 		}
 		f := statusFault(outbound.Answer{
@@ -208,11 +208,11 @@ func exchangeFault(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*url.Error](err); ok {
 		return transportFault(ctx, err)
 	}
-	// The answer was cut or was no token; oauth2 does not report which, so another try is allowed.
-	return fault.New(fault.YandexUnavailable, "the file storage has a problem").Retry().WithCause(scrub(err))
+	// The answer was truncated or contained no token; oauth2 does not report which, so another attempt is allowed.
+	return fault.New(fault.YandexUnavailable, "the file storage has failed").Retry().WithCause(scrub(err))
 }
 
-// boughtWith returns the result of an exchange whose save failed, when the store still has the refresh token that it
+// boughtWith returns the result of an exchange whose save failed, if the store still has the refresh token that it
 // used.
 func (r *Rotating) boughtWith(refresh string) *oauth2.Token {
 	r.mu.Lock()
@@ -235,7 +235,7 @@ func (r *Rotating) alert(ctx context.Context, token oauth2.Token) {
 	}
 }
 
-// usable says whether a token is valid for more than margin and is not the refused one.
+// usable reports whether a token is valid for more than margin and is not the rejected one.
 func usable(token oauth2.Token, refused string, margin time.Duration) bool {
 	return token.AccessToken != "" && token.AccessToken != refused &&
 		(token.Expiry.IsZero() || time.Until(token.Expiry) > margin)

@@ -102,7 +102,7 @@ func (s *issuer) asks() int {
 	return s.asked
 }
 
-// seed is the token from the environment: the access token "access-…-0" that lives for the given time.
+// seed is the token from the environment: the access token "access-…-0" with the given lifetime.
 func (s *issuer) seed(lives time.Duration) oauth2.Token {
 	return oauth2.Token{AccessToken: s.access(), RefreshToken: s.refresh(), Expiry: time.Now().Add(lives)}
 }
@@ -148,7 +148,7 @@ func TestRotation(t *testing.T) {
 	wantToken(t, r, "access-"+secret+"-1", "access-"+secret+"-2")
 
 	store.token.Expiry = time.Now().Add(4 * time.Minute)
-	later, _ := s.rotating(store, oauth2.Token{}) // another process, started near the token's end
+	later, _ := s.rotating(store, oauth2.Token{}) // another process, started near the token's expiry
 	wantToken(t, later, "", "access-"+secret+"-3")
 	if s.asks() != 3 || alerts.Load() != 0 {
 		t.Errorf("%d exchanges, %d alerts", s.asks(), alerts.Load())
@@ -249,7 +249,7 @@ func TestFailedExchange(t *testing.T) {
 				t.Errorf("stored %+v", store.token)
 			}
 
-			if c.retryable { // a token that lives a little longer bridges the trouble, unless it was refused
+			if c.retryable { // a token that lives a little longer bridges the trouble, unless it was rejected
 				store.token = s.seed(time.Minute)
 				r, _ = s.rotating(store, store.token)
 				wantToken(t, r, "", s.access())

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// What the developer's own shell points at is not for tests.
+	// The developer's own environment must not affect tests.
 	for _, name := range []string{"STAGECOACH_API_URL", "STAGECOACH_TOKEN", "DATABASE_URL"} {
 		_ = os.Unsetenv(name)
 	}
@@ -29,7 +30,7 @@ func writeFile(t *testing.T, name string, content []byte) {
 	}
 }
 
-// fakeAPI gives scripted answers and records the requests.
+// fakeAPI returns scripted responses and records the requests.
 type fakeAPI struct {
 	*httptest.Server
 	answers map[string][]string // by "METHOD /path?query"; the last one is repeated
@@ -42,7 +43,7 @@ type asked struct {
 	what, body, token, key string
 }
 
-// newFakeAPI takes answers as "201 {…}"; a status of 4xx or 5xx answers a problem.
+// newFakeAPI takes responses as "201 {…}"; a status of 4xx or 5xx is a problem.
 func newFakeAPI(t *testing.T, answers map[string][]string) *fakeAPI {
 	api := &fakeAPI{answers: answers}
 	api.Server = httptest.NewServer(api)
@@ -87,10 +88,16 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, document)
 }
 
-// starter runs a command line against the API and gives exit code, output and errors.
+// starter runs a command line against the API and returns exit code, output and errors.
 func (f *fakeAPI) starter(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
-	return starter(t, append(args, "--api", f.URL, "--token", "secret")...)
+	return starter(t, withFlags(args, "--api", f.URL, "--token", "secret")...)
+}
+
+// withFlags inserts flags after the name of the command: after its arguments they may be text.
+func withFlags(args []string, flags ...string) []string {
+	_, rest, _ := newRoot("starter").Find(args)
+	return slices.Insert(slices.Clone(args), len(args)-len(rest), flags...)
 }
 
 func starter(t *testing.T, args ...string) (code int, out, errs string) {
@@ -154,16 +161,16 @@ func TestCommands(t *testing.T) {
 	}
 
 	runCommands(t, answers, []commandTest{
-		{line: "files", want: []string{"docs/", "a b.pdf", "2.0 MiB"}, json: list(folderJSON, fileJSON)},
+		{line: "files", want: []string{"docs/", "a b.pdf", "2.0 MB"}, json: list(folderJSON, fileJSON)},
 		{line: "files docs/ --limit 1 --cursor c1", want: []string{"a b.pdf", "--cursor c2"}},
 		{line: "files /empty", want: []string{"/empty is empty"}},
-		{line: "deliver 42", want: []string{"delivery 7 of a b.pdf (2.0 MiB) is asked for", "STREAMING", "DELIVERED", "in 3.0 s"}},
+		{line: "deliver 42", want: []string{"delivery 7 of a b.pdf (2.0 MB) is requested", "STREAMING", "DELIVERED", "in 3.0 s"}},
 		{line: "deliver 42 --json", want: nil, json: job("DELIVERED", "null")},
 		{line: "deliver 42 --no-wait", want: []string{"starter deliver show 7"}, json: job("QUEUED", "null"), body: `{"file_id":"42"}`},
 		{line: "deliver list --in-state failed", want: []string{"7", "FAILED", "FILE_TOO_BIG"}, json: list(job("FAILED", `"FILE_TOO_BIG"`))},
-		{line: "deliver show 7", want: []string{"delivery/ab", "1.0 MiB of 2.0 MiB"}},
+		{line: "deliver show 7", want: []string{"delivery/ab", "1.0 MB of 2.0 MB"}},
 		{line: "deliver cancel 7", want: []string{"CANCELLED", "cancelled_by_user"}, json: job("CANCELLED", `"cancelled_by_user"`)},
-		{line: "status", want: []string{"3.2 s ago", "no end known", "QUEUED 4, DELIVERED 9", "TELEGRAM_UNAVAILABLE", "stuck", "completed 8", "STUCK 2", "12.5 s", "0.1.0", "no, for 1 min 00 s", "ALERT", "pause: the wallet is moved", "not_started", "does not answer PROVIDER_UNAUTHORIZED, last 1 min 30 s ago"}, json: statusJSON},
+		{line: "status", want: []string{"3.2 s ago", "expiry unknown", "QUEUED 4, DELIVERED 9", "TELEGRAM_UNAVAILABLE", "stuck", "completed 8", "STUCK 2", "12.5 s", "0.1.0", "no, for 1 min 00 s", "ALERT", "pause: the wallet is moved", "not_started", "does not answer PROVIDER_UNAUTHORIZED, last 1 min 30 s ago"}, json: statusJSON},
 		{line: "findings --workload transaction --since 2026-03-01T00:00:00Z", want: []string{"9f2c6d1e0b7a4c3…", "not_started", "nothing yet"}, json: list(findingJSON)},
 		{line: "user add Ada --telegram-id 77", want: []string{"Ada", "sc_abc"}, json: newUserJSON, body: `{"name":"Ada","role":"USER","telegram_id":"77"}`},
 		{line: "user list --status pending", want: []string{"Ada", "77"}, json: list(userJSON)},
@@ -177,13 +184,13 @@ func TestCommands(t *testing.T) {
 		{line: "token list", want: []string{"import", "read,files", "this one"}, json: list(tokenJSON)},
 		{line: "token create import --scope read,files", want: []string{"import", "sc_abc"}, json: newTokenJSON, body: `{"name":"import","scopes":["read","files"]}`},
 		{line: "token rotate 12 --grace 1h", want: []string{"sc_abc"}, json: newTokenJSON, body: `{"grace_seconds":3600}`},
-		{line: "web", want: []string{"http://127.0.0.1/sign-in/ABC", "2026-03-01 12:05"}, json: linkJSON},
+		{line: "web", want: []string{"http://127.0.0.1/sign-in/ABC", "1 Mar 2026 12:05"}, json: linkJSON},
 		{line: "token made 12", want: []string{"tokens: 1, agents: 0", "users: 1; they stay", "nightly import"}, json: descendantsJSON},
 		{line: "token revoke 12", want: []string{"token 12 is revoked"}},
 	})
 }
 
-// commandTest is a command line and what is to come of it.
+// commandTest is a command line and its expected result.
 type commandTest struct {
 	line string
 	want []string // in the output
@@ -191,7 +198,7 @@ type commandTest struct {
 	body string   // of the last request
 }
 
-// runCommands runs each command line against an API of its own that gives these answers.
+// runCommands runs each command line against its own API with these responses.
 func runCommands(t *testing.T, answers map[string][]string, tests []commandTest) {
 	for _, test := range tests {
 		t.Run(test.line, func(t *testing.T) {
@@ -225,7 +232,7 @@ func runCommands(t *testing.T, answers map[string][]string, tests []commandTest)
 			if test.json == "" {
 				return
 			}
-			if out, _ = check(append(args, "--json")); out != test.json+"\n" {
+			if out, _ = check(withFlags(args, "--json")); out != test.json+"\n" {
 				t.Errorf("--json gave\n%s\nnot the API's\n%s", out, test.json)
 			}
 		})
@@ -249,7 +256,7 @@ func TestDeliverByPathAndKey(t *testing.T) {
 	})
 
 	code, out, errs := api.starter(t, "deliver", "docs/a b.pdf", "--no-wait", "--idempotency-key", "k1")
-	if code != 0 || !strings.Contains(out, "asked for before") {
+	if code != 0 || !strings.Contains(out, "already requested") {
 		t.Errorf("exit code %d, output %q, errors %q", code, out, errs)
 	}
 	if last := api.asked[len(api.asked)-1]; last.key != "k1" || last.body != `{"file_id":"42"}` {

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// bashWords is what a script of cobra needs of the package bash-completion, for machines without that.
+// bashWords is the part of the package bash-completion that cobra's script needs, for machines without it.
 const bashWords = `_get_comp_words_by_ref() { words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} ; }
 ! [ -r /usr/share/bash-completion/bash_completion ] || . /usr/share/bash-completion/bash_completion
 `
 
-// TestCompletionInBash sources the script in a real shell, under each name that the program was started by.
+// TestCompletionInBash sources the script in a real shell, under each name by which the program was started.
 func TestCompletionInBash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
@@ -65,7 +65,7 @@ printf '%%s\n' "${COMPREPLY[@]}"
 	}
 }
 
-// TestCompletionNamesTheProgram shows that the script of each shell is for the name that the program was started by.
+// TestCompletionNamesTheProgram checks that each shell's script is for the name by which the program was started.
 func TestCompletionNamesTheProgram(t *testing.T) {
 	t.Parallel()
 	for shell, want := range map[string]string{"bash": "-F __start_sc sc", "zsh": "compdef _sc sc", "fish": "complete -c sc "} {

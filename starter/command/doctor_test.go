@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// setDoctor gives the environment of a program whose systems answer nowhere.
+// setDoctor returns the environment of a program whose systems are all unreachable.
 func setDoctor(t *testing.T) (secrets []string) {
 	t.Helper()
 	const nobody, token, password = "http://127.0.0.1:1", "7000000001:" + "AAs3cr3tBotTokens3cr3tBotToken01234", "s3cr3t-password"
@@ -30,8 +30,8 @@ func setDoctor(t *testing.T) (secrets []string) {
 	return []string{"s3cr3t", token, password}
 }
 
-// TestDoctorChecksAProgramsSettings examines a worker and an API of which nothing answers: each system has a line and an
-// advice, and no secret is shown.
+// TestDoctorChecksAProgramsSettings examines a worker and an API whose systems are all unreachable: each system has a
+// line and advice, and no secret is shown.
 func TestDoctorChecksAProgramsSettings(t *testing.T) {
 	secrets := setDoctor(t)
 	for program, systems := range map[string][]string{
@@ -68,7 +68,7 @@ func TestDoctorChecksAProgramsSettings(t *testing.T) {
 	}
 }
 
-// TestDoctorNeedsSettings names the program, or the setting, that is wrong.
+// TestDoctorNeedsSettings names the invalid program or setting.
 func TestDoctorNeedsSettings(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	for _, c := range []struct {

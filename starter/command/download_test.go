@@ -56,11 +56,11 @@ func TestDownloadCommands(t *testing.T) {
 		{line: "book list --search wheels --in-state Library --limit 1", want: []string{"--cursor c2"}},
 		{
 			line: "download 4 magnet:?a&b",
-			want: []string{"download 9 of On Wheels, text is asked for", "starter download show 9"}, json: queued,
+			want: []string{"download 9 of On Wheels, text is requested", "starter download show 9"}, json: queued,
 			body: `{"book_id":"4","media_type":"text","source_url":"magnet:?a\u0026b"}`,
 		},
 		{line: "download 4 magnet:?a&b --type audio --source Shelf", body: `{"book_id":"4","media_type":"audio","source":"Shelf","source_url":"magnet:?a\u0026b"}`},
-		{line: "download 4 magnet:?a&b --wait", want: []string{"download 9  downloading  On Wheels, text", "completed", "2.0 MiB in 1 min 05 s"}, json: completed},
+		{line: "download 4 magnet:?a&b --wait", want: []string{"download 9  downloading  On Wheels, text", "completed", "2.0 MB in 1 min 05 s"}, json: completed},
 		{line: "download 4 magnet:?a --send", body: `{"book_id":"4","media_type":"text","send":true,"source_url":"magnet:?a"}`},
 		{line: "download again 9", want: []string{"queued"}, json: queued},
 		{line: "download send 9", want: []string{"17", "1000 B", "w.epub"}, json: sendingJSON},
@@ -70,7 +70,7 @@ func TestDownloadCommands(t *testing.T) {
 			body: `{"book_id":"4","media_type":"text","source":"Shelf","source_url":"magnet:?a\u0026b",` +
 				`"sources":[{"source_url":"magnet:?a\u0026b"},{"source_url":"magnet:?c"},{"source_url":"https://example.org/d"}]}`,
 		},
-		{line: "download list", want: []string{"99 %", "1.2 MB/s, 5 min 55 s left", "missing_external_job"}, json: list(downloading, downloadIn("failed"))},
+		{line: "download list", want: []string{"99 %", "1.1 MB/s, 5 min 55 s left", "missing_external_job"}, json: list(downloading, downloadIn("failed"))},
 		{line: "download list --in-status COMPLETED --book 4", want: []string{"completed"}},
 		{line: "download show 9", want: []string{"downloading", "c12fe1", "download/3/4/text", "cancel", "On Wheels (id 4)"}, json: downloading},
 		{line: "download events 9", want: []string{"enqueued", "queued"}},
@@ -83,7 +83,7 @@ func TestDownloadCommands(t *testing.T) {
 func TestDownloadsThatExist(t *testing.T) {
 	t.Parallel()
 	api := newFakeAPI(t, map[string][]string{"POST /v1/downloads": {"200 " + downloadIn("downloading")}})
-	for link, want := range map[string]string{"magnet:?a&b": "is active already\n", "magnet:?other": "is active already, from another link: cancel it"} {
+	for link, want := range map[string]string{"magnet:?a&b": "is already active\n", "magnet:?other": "is already active from another link: cancel it"} {
 		if code, out, errs := api.starter(t, "download", "4", link); code != 0 || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, output %q, errors %q", link, code, out, errs)
 		}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,7 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// exitCode is the one map from errors to exit codes.
+// exitCode is the single mapping of errors to exit codes.
 func exitCode(err error) int {
 	var usage terminal.UsageError
 	var away *client.Unreachable
@@ -37,20 +38,37 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 	var usage terminal.UsageError
 	var away *client.Unreachable
 	var no *client.Refusal
+	if asJSON := cmd.Flags().Lookup("json"); asJSON != nil && asJSON.Changed {
+		var told any = map[string]string{"detail": err.Error()}
+		if errors.As(err, &no) {
+			told = no
+		}
+		_ = json.NewEncoder(w).Encode(told) // an error means that nobody reads
+		return
+	}
 	switch {
 	case errors.As(err, &usage):
-		writeLines(w, string(usage)) // each wrong setting of a program has its own line
+		writeLines(w, string(usage)) // each invalid setting of a program has its own line
 		fmt.Fprintf(w, "next: %s --help\n", cmd.CommandPath())
 	case errors.As(err, &away):
 		fmt.Fprintf(
-			w, "%s\nnext: start it (go run ./dev), or name a running one with --api or STAGECOACH_API_URL\n",
-			terminal.Printable(away.Error()),
+			w, "%s\nnext: start it (go run ./dev%s), or point --api or STAGECOACH_API_URL at a running one\n",
+			terminal.Printable(away.Error()), stateOf(cmd),
 		)
 	case errors.As(err, &no):
 		explainRefusal(w, cmd, no)
 	default:
 		writeLines(w, err.Error()) // errors of dev may quote the last lines of a server's log
 	}
+}
+
+// stateOf repeats the flag that selects which go run ./dev a command calls.
+func stateOf(cmd *cobra.Command) string {
+	flag := cmd.Flags().Lookup("state")
+	if flag == nil || !flag.Changed {
+		return ""
+	}
+	return " --state " + terminal.Printable(flag.Value.String())
 }
 
 // writeLines writes a text of several lines.
@@ -60,11 +78,19 @@ func writeLines(w io.Writer, text string) {
 	}
 }
 
-// explainRefusal writes the API's answer, and the next step where there is one.
+// explainRefusal writes the API's response, and the next step if there is one.
 func explainRefusal(w io.Writer, cmd *cobra.Command, r *client.Refusal) {
-	fmt.Fprintf(w, "%s: %s\n", terminal.Printable(string(r.Code)), terminal.Printable(r.Sentence()))
+	sentence := r.Sentence()
+	if len(r.Errors) > 0 {
+		sentence = strings.TrimSuffix(sentence, ": see errors")
+	}
+	fmt.Fprintf(w, "%s: %s\n", terminal.Printable(string(r.Code)), terminal.Printable(sentence))
 	for _, e := range r.Errors {
-		fmt.Fprintf(w, "field: %s: %s\n", terminal.Printable(e.Field), terminal.Printable(e.Message))
+		name := strings.TrimPrefix(strings.TrimPrefix(e.Field, "body."), "query.")
+		if flag := strings.ReplaceAll(name, "_", "-"); cmd.Flags().Lookup(flag) != nil {
+			name = "--" + flag
+		}
+		fmt.Fprintf(w, "field: %s: %s\n", terminal.Printable(name), terminal.Printable(e.Message))
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(r.Details)) {
@@ -74,11 +100,14 @@ func explainRefusal(w io.Writer, cmd *cobra.Command, r *client.Refusal) {
 	}
 
 	if next := nextStep(cmd, r); next != "" {
+		if strings.Contains(next, "starter ") {
+			next += stateOf(cmd)
+		}
 		fmt.Fprintf(w, "next: %s\n", next)
 	}
 }
 
-// detailText writes a detail of a refusal for people.
+// detailText formats a refusal's detail.
 func detailText(value any) string {
 	switch value := value.(type) {
 	case nil:
@@ -108,9 +137,9 @@ func nextStep(cmd *cobra.Command, r *client.Refusal) string {
 
 	switch {
 	case r.Code == fault.InvalidTransition:
-		return "look at its state: " + showCommand(cmd)
+		return "check its state: " + showCommand(cmd)
 	case r.Status >= http.StatusInternalServerError || r.Status == http.StatusTooManyRequests:
-		return "try again in a moment; administrators find more with: starter status"
+		return "try again in a moment; administrators can check: starter status"
 	default:
 		return ""
 	}
@@ -119,17 +148,17 @@ func nextStep(cmd *cobra.Command, r *client.Refusal) string {
 // commonSteps are the next steps for codes that belong to no workload.
 var commonSteps = map[fault.Code]string{
 	fault.Unauthenticated: "give a valid token with --token or STAGECOACH_TOKEN; " +
-		"an administrator makes one with: starter user token ID",
-	fault.InsufficientAccess: "ask whose it is; commands for administrators need an administrator's token",
+		"an administrator creates one with: starter user token ID",
+	fault.InsufficientAccess: "use the owner's token; administrator commands need an administrator's token",
 	fault.InsufficientScope:  "use another token, or create one with the scope: starter token create NAME --scope SCOPE",
-	fault.UserNotActive:      "ask an administrator for: starter user approve ID",
+	fault.UserNotActive:      "ask an administrator to run: starter user approve ID",
 	fault.RateLimited:        "wait a few seconds and try again",
-	fault.QuotaExceeded: "end some of yours, or ask an administrator for a higher limit: " +
+	fault.QuotaExceeded: "end some of yours, or ask an administrator to raise the limit: " +
 		"the settings STAGECOACH_LIMIT_…",
 
-	fault.UserNotFound:    "look which there are: starter user list",
-	fault.TokenNotFound:   "look which there are: starter token list",
-	fault.WebhookNotFound: "look which there are: starter webhook list",
+	fault.UserNotFound:    "list them: starter user list",
+	fault.TokenNotFound:   "list them: starter token list",
+	fault.WebhookNotFound: "list them: starter webhook list",
 }
 
 // showCommand names the command that shows the entity of a refused command: the nearest one, or all of them.
@@ -149,7 +178,7 @@ func showCommand(cmd *cobra.Command) string {
 	return strings.Join(all, " or ")
 }
 
-// showsOf gives the line of usage of the command show in a group; empty: the group has none.
+// showsOf returns the usage line of a group's show command; empty if it has none.
 func showsOf(group *cobra.Command) string {
 	for _, cmd := range group.Commands() {
 		if cmd.Name() == "show" {

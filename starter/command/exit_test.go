@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -17,10 +18,10 @@ func problemJSON(status int, code string) string {
 		status, code, status, code)
 }
 
-// TestRefusals tells what is wrong and what to do next, by the code of a refusal and the command.
+// TestRefusals expects what is wrong and what to do next, by the code of a refusal and the command.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	const off = "next: they are off until the API and the worker get their settings: see docs/download.md"
+	const off = "next: downloads are off until the API and the worker are configured: see docs/download.md"
 	show, claim := "deliver show 7 = GET /v1/deliveries/7", "task claim 7 mine = POST /v1/tasks/7/claim"
 	load, cancel := "download 4 magnet:?a = POST /v1/downloads", "download cancel 9 = POST /v1/downloads/9/cancel"
 	retry := "tx retry " + txHash + " = POST /v1/transactions/" + txHash + "/retry"
@@ -32,33 +33,38 @@ func TestRefusals(t *testing.T) {
 		next    string
 	}{
 		{show, 422, "FILE_TOO_BIG", `{}`, "next: choose another file"},
-		{show, 404, "DELIVERY_NOT_FOUND", `{}`, "next: look which there are"},
-		{show, 403, "INSUFFICIENT_ACCESS", `{}`, "next: ask whose it is"},
+		{show, 404, "DELIVERY_NOT_FOUND", `{}`, "next: list them"},
+		{show, 403, "INSUFFICIENT_ACCESS", `{}`, "next: use the owner's token"},
 		{show, 401, "UNAUTHENTICATED", `{}`, "next: give a valid token"},
-		{show, 409, "INVALID_TRANSITION", `{}`, "next: look at its state"},
+		{show, 409, "INVALID_TRANSITION", `{}`, "next: check its state"},
 		{show, 503, "STORE_UNAVAILABLE", `{}`, "next: try again in a moment"},
 		{claim, 409, "TASK_ALREADY_CLAIMED", `{"holder":"7"}`, "detail: holder: 7\nnext: choose another one: starter task ready"},
 		{claim, 409, "UNRESOLVED_BLOCKERS", `{"blockers":["7","8"]}`, "detail: blockers: 7, 8\nnext: see what it waits for"},
 		{claim, 422, "COMMENT_REQUIRED", `{}`, "next: say why"},
-		{claim, 409, "SUBMISSION_NOT_CURRENT", `{"submission":null}`, "detail: submission: none\nnext: look at the newest result"},
-		{claim, 404, "TASK_NOT_FOUND", `{}`, "next: look which there are: starter task list"},
-		{claim, 409, "CANNOT_TAKEOVER", `{}`, "next: it is yours"},
+		{claim, 409, "SUBMISSION_NOT_CURRENT", `{"submission":null}`, "detail: submission: none\nnext: see the newest result"},
+		{claim, 404, "TASK_NOT_FOUND", `{}`, "next: list them: starter task list"},
+		{claim, 409, "CANNOT_TAKEOVER", `{}`, "next: it is already yours"},
 		{claim, 409, "CANNOT_ESCALATE_OWN", `{}`, "next: block it yourself"},
 		{load, 503, "PROVIDER_UNAVAILABLE", `{}`, off},
-		{cancel, 404, "BOOK_NOT_FOUND", `{}`, "next: look which there are: starter book list"},
-		{cancel, 404, "DOWNLOAD_NOT_FOUND", `{}`, "next: look which there are: starter download list"},
+		{cancel, 404, "BOOK_NOT_FOUND", `{}`, "next: list the books: starter book list"},
+		{cancel, 404, "DOWNLOAD_NOT_FOUND", `{}`, "next: list them: starter download list"},
 		{cancel, 409, "INVALID_TRANSITION", `{}`, "starter download show ID"},
-		{cancel, 503, "PROVIDER_UNAVAILABLE", `{}`, "next: see how it goes: starter download show ID"},
-		{retry, 404, "TRANSACTION_NOT_FOUND", `{}`, "next: look which there are: starter tx list"},
-		{retry, 409, "PAYMENT_UNDECIDED", `{}`, "next: wait for what the chain says"},
-		{retry, 409, "INVALID_TRANSITION", `{}`, "next: look at its state: starter tx show HASH\n"},
-		{retry, 503, "NOT_CONFIGURED", `{}`, "next: it is off until"},
+		{cancel, 503, "PROVIDER_UNAVAILABLE", `{}`, "next: check its state: starter download show ID"},
+		{retry, 404, "TRANSACTION_NOT_FOUND", `{}`, "next: list them: starter tx list"},
+		{retry, 409, "PAYMENT_UNDECIDED", `{}`, "next: wait for the result on the chain"},
+		{retry, 409, "INVALID_TRANSITION", `{}`, "next: check its state: starter tx show HASH\n"},
+		{retry, 503, "NOT_CONFIGURED", `{}`, "next: this is off until"},
 		{retry, 503, "TEMPORAL_UNAVAILABLE", `{}`, "next: try again in a moment"},
 	} {
 		line, request, _ := strings.Cut(test.call, " = ")
 		problem := strings.Replace(problemJSON(test.status, test.code), `"details":{}`, `"details":`+test.details, 1)
-		api := newFakeAPI(t, map[string][]string{request: {problem}})
-		code, out, errs := api.starter(t, append(strings.Fields(line), "--json")...)
+		api := newFakeAPI(t, map[string][]string{request: {problem, problem}})
+		code, out, errs := api.starter(t, withFlags(strings.Fields(line), "--json")...)
+		var told struct{ Code, Detail string }
+		if err := json.Unmarshal([]byte(errs), &told); code != 1 || out != "" || err != nil || told.Code != test.code || told.Detail != "what is wrong" {
+			t.Errorf("%s: as JSON: exit code %d, output %q, errors %q", line, code, out, errs)
+		}
+		code, out, errs = api.starter(t, strings.Fields(line)...)
 		if code != 1 || out != "" {
 			t.Errorf("%s: %s: exit code %d, output %q", line, test.code, code, out)
 		}
@@ -82,14 +88,14 @@ func TestEndsThatAreNotDelivered(t *testing.T) {
 	}
 }
 
-// TestUsage points to the help for what is no command.
+// TestUsage points to the help for unknown commands.
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	local := regexp.MustCompile(`^(migrate|backup|restore|completion|bogus$)`) // they call no API
+	local := regexp.MustCompile(`^(migrate|backup|restore|completion|help|bogus$)`) // they do not call the API
 	noList := filepath.Join(t.TempDir(), "no-list")
 	writeFile(t, noList, []byte(`{"tasks":[]}`))
 	for _, line := range []string{
-		"bogus", "completion bogus", "completion bash x", "deliver", "deliver a b", "deliver 1 --bogus",
+		"bogus", "help bogus", "help task bogus", "completion bogus", "completion bash x", "deliver", "deliver a b", "deliver 1 --bogus",
 		"deliver 1 --wait --no-wait", "deliver show", "files a b", "status x",
 		"user bogus", "user add", "user role 3", "user approve", "migrate", "migrate x", "backup", "backup x", "backup x --to /no/such", "restore x", "restore x --on y", "restore x --identity /no/such", "backup-key",
 		"files --api nonsense", "deliver list --limit many",
@@ -105,19 +111,28 @@ func TestUsage(t *testing.T) {
 		"book bogus", "book add", "book add a b", "book show", "book list x",
 		"download", "download 4", "download 4 x --find y", "download 4 x --bogus", "download show", "download cancel",
 		"download cancel 1 2", "download events", "download list x",
-		"tx bogus", "tx show", "tx show a b", "tx list a", "tx retry", "tx retry --yes", "tx retry a --given-up",
-		"tx retry --all --limit 0", "tx retry --all --since -1h", "tx resolve a", "tx resolve a maybe", "tx write-off",
+		"tx bogus", "tx show", "tx show a b", "tx list a", "tx retry", "tx retry --yes", "tx retry --given-up a",
+		"tx retry --all --limit 0", "tx retry --all --since soon", "tx retry --all --since -1h", "tx resolve a", "tx resolve a maybe", "tx write-off",
 		"tx queue a", "tx resume a", "tx ledger a",
 		"tx reconcile a", "tx reconcile --purchases /no/such", "tx reconcile --purchases " + noList, "stats transactions a",
 	} {
 		args := strings.Fields(line)
 		if !strings.Contains(line, "--api") && !local.MatchString(line) {
-			args = append(args, "--api", "http://127.0.0.1:1", "--token", "secret")
+			args = withFlags(args, "--api", "http://127.0.0.1:1", "--token", "secret")
 		}
 		code, out, errs := starter(t, args...)
 		if code != 2 || out != "" || !strings.Contains(errs, "--help") || strings.HasPrefix(line, "task batch "+noList) && !strings.Contains(errs, "not a list of tasks") {
 			t.Errorf("%s: exit code %d, output %q, errors %q", line, code, out, errs)
 		}
+		if strings.Contains(errs, "strconv") || strings.Contains(errs, "time:") {
+			t.Errorf("%s: errors %q", line, errs)
+		}
+	}
+	if _, _, errs := starter(t, "delivery"); !strings.Contains(errs, "did you mean deliver?") {
+		t.Errorf("errors %q", errs)
+	}
+	if code, out, _ := starter(t, "help", "task", "list"); code != 0 || !strings.Contains(out, "--ready") && !strings.Contains(out, "list") {
+		t.Errorf("exit code %d, output %q", code, out)
 	}
 }
 
@@ -166,7 +181,7 @@ func TestStrangersCannotSteerTheTerminal(t *testing.T) {
 	}
 }
 
-// TestVersion prints the same with the command and with the flag, and the parts as JSON, without any API.
+// TestVersion prints the same with the command and with the flag, and the parts as JSON, without an API.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

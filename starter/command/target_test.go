@@ -21,8 +21,8 @@ func devState(t *testing.T, info devinfo.Info) (state string) {
 	return state
 }
 
-// TestAddressesFromFilesGetNoOtherTokens calls an API that only a dev.json names, such as one of a folder that somebody
-// else has written: neither the environment's token nor one of the command line reaches it.
+// TestAddressesFromFilesGetNoOtherTokens calls an API that only a dev.json names, for example in a folder that somebody
+// else has written: neither the environment's token nor one on the command line reaches it.
 func TestAddressesFromFilesGetNoOtherTokens(t *testing.T) {
 	t.Setenv("STAGECOACH_TOKEN", "sc_of_the_environment")
 	api := newFakeAPI(t, map[string][]string{"GET /v1/status": {"200 " + statusJSON}})
@@ -49,7 +49,7 @@ func TestAddressesFromFilesGetNoOtherTokens(t *testing.T) {
 	}
 }
 
-// TestTokensGoWhereTheyAreGiven sends the environment's token to the address of the environment or of the command line.
+// TestTokensGoWhereTheyAreGiven sends the environment's token to the address from the environment or the command line.
 func TestTokensGoWhereTheyAreGiven(t *testing.T) {
 	t.Setenv("STAGECOACH_TOKEN", "sc_of_the_environment")
 	api := newFakeAPI(t, map[string][]string{"GET /v1/status": {"200 " + statusJSON}})
@@ -69,8 +69,8 @@ func TestTokensGoWhereTheyAreGiven(t *testing.T) {
 	}
 }
 
-// TestPlainTextToOtherMachinesIsWarnedOf looks for one warning, and for none on the way within this machine. The
-// addresses are of names that do not exist and of a port that nobody serves.
+// TestPlainTextToOtherMachinesIsWarnedOf expects one warning, and none for connections within this machine. The
+// addresses are nonexistent names and an unused port.
 func TestPlainTextToOtherMachinesIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for address, warned := range map[string]bool{
@@ -86,7 +86,7 @@ func TestPlainTextToOtherMachinesIsWarnedOf(t *testing.T) {
 		if code != 3 || strings.Contains(errs, "sc_secret") {
 			t.Errorf("%s: exit code %d, errors %q", address, code, errs)
 		}
-		if got := strings.Count(errs, "can be read on the way"); got != map[bool]int{true: 1}[warned] {
+		if got := strings.Count(errs, "is not encrypted"); got != map[bool]int{true: 1}[warned] {
 			t.Errorf("%s: warned %d times: %q", address, got, errs)
 		}
 	}

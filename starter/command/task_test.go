@@ -46,6 +46,7 @@ func TestTaskCommands(t *testing.T) {
 		"POST /v1/workspaces/2/agree":                        {"204 "},
 		"POST /v1/workspaces/2/refuse":                       {"204 "},
 		"GET /v1/invitations?limit=50":                       {"200 " + list(invitationJSON)},
+		"GET /v1/workspaces/2/members?limit=200":             {"200 " + list(strings.Replace(memberJSON, `"7"`, `"3"`, 1))},
 		"GET /v1/workspaces/2/members?limit=50":              {"200 " + list(memberJSON)},
 		"PATCH /v1/workspaces/2":                             {"200 " + spaceJSON},
 		"GET /v1/stats/tasks?period=week&workspace_id=2":     {"200 " + statsJSON},
@@ -56,18 +57,18 @@ func TestTaskCommands(t *testing.T) {
 	runCommands(t, answers, []commandTest{
 		{line: "task create Title --workspace 2", want: []string{"Write it", "11, STUCK", "you may", "status (to CANCELLED)"}, json: taskIn("NEW"), body: `{"workspace_id":"2","title":"Title"}`},
 		{
-			line: "task create Title --workspace 2 --description d --visibility private --priority low --label a,b --label c --assignee 7 --blocked-by 1",
-			body: `{"workspace_id":"2","title":"Title","description":"d","visibility":"private","priority":"low","labels":["a","b","c"],"assignee_id":"7","blocked_by":["1"]}`,
+			line: "task create Title --workspace 2 --description d --visibility private --priority low --label a --label b,c --assignee 7 --blocked-by 1",
+			body: `{"workspace_id":"2","title":"Title","description":"d","visibility":"private","priority":"low","labels":["a","b,c"],"assignee_id":"7","blocked_by":["1"]}`,
 		},
 		{line: "task batch " + batch + " --workspace 2", want: []string{"REF", "a", "12"}, body: `{"tasks":[{"ref":"a","title":"Write it"}],"workspace_id":"2"}`},
-		{line: "task claim 12 --lease 5m I know this", body: `{"comment":"I know this","lease_seconds":300}`},
-		{line: "task takeover 12 --lease 1h nobody is here", body: `{"comment":"nobody is here","lease_seconds":3600}`},
+		{line: "task claim --lease 5m 12 I know this", body: `{"comment":"I know this","lease_seconds":300}`},
+		{line: "task takeover --lease 1h 12 nobody is here", body: `{"comment":"nobody is here","lease_seconds":3600}`},
 		{line: "task heartbeat 12", body: `{}`},
 		{line: "task heartbeat 12 --fencing-token 1772366400000", body: `{"fencing_token":1772366400000}`},
 		{line: "task list", want: []string{"12", "NEW", "high", "Write it", "11"}, json: list(taskIn("NEW"))},
 		{line: "task list --in-status done --assignee me", want: []string{"DONE"}},
 		{line: "task ready --workspace 2 --limit 1", want: []string{"Write it", "--cursor c2"}},
-		{line: "task show 12", want: []string{"task/12", "a, b", "10, DONE"}, json: taskIn("NEW")},
+		{line: "task show 12", want: []string{"task/12", "a, b", "10, DONE", "Ada (3)"}, json: taskIn("NEW")},
 		{line: "task actions 12", want: []string{"MAY YOU", "UNRESOLVED_BLOCKERS", "every blocker is DONE", "CANCELLED", "yes"}, json: optionsJSON},
 		{line: "task events 12", want: []string{"deadline_expired", "system", "too late"}, json: list(taskEventJSON)},
 		{line: "task claim 12 it is mine", want: []string{"IN_PROGRESS"}, json: taskIn("IN_PROGRESS"), body: `{"comment":"it is mine"}`},
@@ -86,12 +87,12 @@ func TestTaskCommands(t *testing.T) {
 			body: `{"name":"Shop","new_deadline_waits_for_blockers":true,"status_deadlines":{"BLOCKED":0,"NEW":5},"stuck_release_after":1.5}`,
 		},
 		{line: "workspace list", want: []string{"Shop"}, json: list(spaceJSON)},
-		{line: "workspace member 2 7", want: []string{"workspace 2: ", "an agent 7 is a member; a person 7 is asked"}},
+		{line: "workspace member 2 7", want: []string{"workspace 2: ", "agent 7 is a member now; person 7 is invited, and joins once they accept"}},
 		{line: "workspace remove 2 7", want: []string{"user 7 is not in workspace 2"}},
 		{line: "workspace agree 2", want: []string{"workspace 2: you are a member"}},
 		{line: "workspace refuse 2", want: []string{"workspace 2: you have refused"}},
-		{line: "workspace invitations", want: []string{"2", "Shop", "3", "Ada", "2026-03-01"}, json: list(invitationJSON)},
-		{line: "workspace members 2", want: []string{"7", "Ada", "2026-03-01"}, json: list(memberJSON)},
+		{line: "workspace invitations", want: []string{"2", "Shop", "3", "Ada", "1 Mar 2026"}, json: list(invitationJSON)},
+		{line: "workspace members 2", want: []string{"7", "Ada", "1 Mar 2026"}, json: list(memberJSON)},
 		{
 			line: "workspace change 2 --name Store --deadline NEW=0 --release-stuck-after 0 --new-waits-for-blockers=false",
 			want: []string{"Shop"}, json: spaceJSON,
@@ -101,7 +102,8 @@ func TestTaskCommands(t *testing.T) {
 	})
 }
 
-// TestTaskListNamesPeople names the assignees as far as they may be known; the JSON needs no further call.
+// TestTaskListNamesPeople shows the assignees' names as far as the caller may know them; the JSON output needs no
+// further call.
 func TestTaskListNamesPeople(t *testing.T) {
 	t.Parallel()
 	one := func(id, workspace, assignee string) string {
@@ -137,7 +139,7 @@ func TestTaskListNamesPeople(t *testing.T) {
 func TestTaskKeys(t *testing.T) {
 	t.Parallel()
 	api := newFakeAPI(t, map[string][]string{"POST /v1/tasks/12/claim": {"200 " + taskIn("IN_PROGRESS")}})
-	for _, args := range [][]string{{"task", "claim", "12", "x"}, {"task", "claim", "12", "x", "--idempotency-key", "k1"}} {
+	for _, args := range [][]string{{"task", "claim", "12", "x"}, {"task", "claim", "--idempotency-key", "k1", "12", "x"}} {
 		if code, _, errs := api.starter(t, args...); code != 0 {
 			t.Fatal(errs)
 		}
@@ -157,7 +159,7 @@ func TestTaskDependencies(t *testing.T) {
 		return `{"id":"` + id + `","workspace_id":"2","title":"Task ` + id + `","status":"` + status + `","blockers":[` + strings.Join(items, ",") + `]}`
 	}
 
-	// 9 and 10 wait for 8, 11 waits for both, 12 for 11; 7 may not be seen.
+	// 8 blocks 9 and 10, both block 11, which blocks 12; 7 is hidden from the caller.
 	api := newFakeAPI(t, map[string][]string{
 		"GET /v1/tasks/11": {"200 " + one("11", "NEW", "9", "10")},
 		"GET /v1/tasks?limit=200&workspace_id=2": {"200 " + list(one("12", "NEW", "11"), one("11", "NEW", "9", "10"), one("10", "DONE", "8"),

@@ -12,7 +12,7 @@ func failedTx(hash, message, more string) string {
 	return strings.TrimSuffix(text, "}") + more + "}"
 }
 
-// TestRetryAll shows what would be retried, retries that and nothing else, and goes on after a refusal.
+// TestRetryAll lists what would be retried, retries that and nothing else, and continues after a refusal.
 func TestRetryAll(t *testing.T) {
 	t.Parallel()
 	const path = "/v1/transactions"
@@ -40,7 +40,7 @@ func TestRetryAll(t *testing.T) {
 		posted string // the hashes
 		want   []string
 	}{
-		"nothing without --yes": {nil, "", []string{"aa  ", "would_retry", "cc  ", "tried again by itself", "--yes retries these 2"}},
+		"nothing without --yes": {nil, "", []string{"aa  ", "would_retry", "cc  ", "retried automatically", "add --yes to retry these 2"}},
 		"all":                   {[]string{"--yes", "it", "works"}, "aa cc", []string{"refused", "retried"}},
 		"JSON":                  {[]string{"--yes", "--json"}, "aa cc", []string{`{"hash":"aa","outcome":"refused","code":"INVALID_TRANSITION"`, `{"hash":"cc","outcome":"retried"`}},
 		"given up":              {[]string{"--yes", "--given-up"}, "aa", []string{"refused"}},
@@ -72,7 +72,7 @@ func TestRetryAll(t *testing.T) {
 	}
 }
 
-// TestRetryAllStops shows what was retried when the API refuses for a reason that holds for all.
+// TestRetryAllStops shows what was retried when the API refuses for a reason that applies to all.
 func TestRetryAllStops(t *testing.T) {
 	t.Parallel()
 	api := newFakeAPI(t, map[string][]string{
@@ -86,7 +86,7 @@ func TestRetryAllStops(t *testing.T) {
 	}
 }
 
-// TestRetryAllByTime asks the API for a span of time.
+// TestRetryAllByTime filters by a period of time.
 func TestRetryAllByTime(t *testing.T) {
 	t.Parallel()
 	api := newFakeAPI(t, map[string][]string{})

@@ -12,7 +12,7 @@ var (
 	wholeTxJSON = strings.TrimSuffix(txIn("failed"), "}") + `,"events":[{"seq":1,"type":"detected","actor_id":null,"from":"","to":"pending","comment":"","created_at":"2026-03-01T12:00:00Z"}],"payments":[{"id":"5","kind":"purchase","state":"dead","attempt":1,"amount_nano":460900000,"gas_nano":2500000,"chain_hash":null,"valid_until":"2026-03-01T12:00:00Z","created_at":"2026-03-01T12:00:00Z"}]}`
 	queueJSON   = `{"pause":{"since":"2026-03-01T12:00:00Z","reason":"it moves","user_id":"1","retry_at":null},"hold":null,"items":[{"place":1,"hash":"` + txHash + `","kind":"purchase","sender":"0:5e5e","asked_at":"2026-03-01T12:00:00Z","granted_at":"2026-03-01T12:00:00Z"},{"place":2,"hash":"cd","kind":"refund","sender":"0:77","asked_at":"2026-03-01T12:00:00Z","granted_at":null}]}`
 	ledgerJSON  = `{"wallet":"0:5e5e","scanned_to":"2026-03-01T12:00:00Z","balances":[{"account":"wallet","balance_nano":12500000000},{"account":"received","balance_nano":-12500000000}]}`
-	txStatsJSON = `{"statuses":[{"status":"processed","count":3,"percent":75},{"status":"failed","count":1,"percent":25}],"average_processing_seconds":21.44,"average_processing_seconds_all_time":62.5,"average_processing_minutes":1.04,"errors":[{"message":"Username not found","count":1}],"error_categories":[{"category":"Username Error","count":1}],"days":[{"day":"2026-03-01","total":4,"success":3,"success_percent":75}]}`
+	txStatsJSON = `{"as_of":"2026-03-01T12:00:00Z","statuses":[{"status":"processed","count":3,"percent":75},{"status":"failed","count":1,"percent":25}],"average_processing_seconds":21.44,"average_processing_seconds_all_time":62.5,"average_processing_minutes":1.04,"errors":[{"message":"Username not found","count":1}],"error_categories":[{"category":"Username Error","count":1}],"days":[{"day":"2026-03-01","total":4,"success":3,"success_percent":75}]}`
 )
 
 func txIn(status string) string {
@@ -57,7 +57,7 @@ func TestTransactionCommands(t *testing.T) {
 		"POST /v1/payments/resume":            {`200 {"pause":null,"hold":null}`},
 		"GET /v1/payments/ledger":             {"200 " + ledgerJSON},
 		"POST /v1/payments/reconcile":         {"200 " + reconciled("true", "")},
-		"GET /v1/stats/transactions?days=30":  {"200 " + txStatsJSON},
+		"GET /v1/stats/transactions":          {"200 " + txStatsJSON},
 		"GET /v1/stats/transactions?days=365": {"200 " + txStatsJSON},
 	}
 
@@ -70,14 +70,14 @@ func TestTransactionCommands(t *testing.T) {
 		{line: "tx retry " + txHash + " Fragment is back", body: `{"comment":"Fragment is back"}`},
 		{line: "tx resolve " + txHash + " Processed they are there", want: []string{"processed"}, json: txIn("processed"), body: `{"comment":"they are there","outcome":"processed"}`},
 		{line: "tx write-off " + txHash + " Paid back by hand", want: []string{"failed"}, json: txIn("failed"), body: `{"comment":"Paid back by hand"}`},
-		{line: "tx queue", want: []string{"pause", "it moves", "since 2026-03-01", "refund", "waits"}, json: queueJSON},
+		{line: "tx queue", want: []string{"pause", "it moves", "since 1 Mar 2026", "refund", "waits"}, json: queueJSON},
 		{line: "tx pause it moves", want: []string{"it moves"}, body: `{"reason":"it moves"}`},
 		{line: "tx pause", body: `{"reason":""}`},
 		{line: "tx resume", want: []string{"pause", "off"}, json: `{"pause":null,"hold":null}`},
 		{line: "tx ledger", want: []string{"wallet", "12.5 GRAM", "-12.5 GRAM"}, json: ledgerJSON},
 		{line: "tx reconcile", want: []string{"no differences"}, json: reconciled("true", "")},
 		{line: "tx reconcile --purchases " + sold, want: []string{"compared with Fragment: 1"}, body: `{"purchases":[{"payment_hash":"cd","stars":50,"paid_nano":460900000}]}`},
-		{line: "stats transactions", want: []string{"21.4 s on average", "over all time: ", "(1.04 minutes)", "processed", "75.00 %", "Username not found", "Username Error", "2026-03-01"}, json: txStatsJSON},
+		{line: "stats transactions", want: []string{"as of: 1 Mar 2026", "21.4 s on average", "all time: ", "(1.04 minutes)", "processed", "75.00 %", "Username not found", "Username Error", "2026-03-01"}, json: txStatsJSON},
 		{line: "stats transactions --days 365", want: []string{"PROCESSED"}},
 	})
 }

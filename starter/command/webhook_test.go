@@ -11,7 +11,7 @@ func hookJSON(at, problem string) string {
 		at + `,"error":` + problem + `},"created_at":"2026-03-01T12:00:00Z","updated_at":"2026-03-01T12:00:00Z"}`
 }
 
-// TestWebhookTest wants the outcome of a test event in the exit code, with the reason and what to do.
+// TestWebhookTest expects the outcome of a test event in the exit code, with the reason and what to do.
 func TestWebhookTest(t *testing.T) {
 	t.Parallel()
 	const at = `"2026-03-01T12:00:01Z"`
@@ -20,12 +20,12 @@ func TestWebhookTest(t *testing.T) {
 		code      int
 		out, errs []string
 	}{
-		"taken":         {"200 " + hookJSON(at, "null"), 0, []string{"has taken the test event"}, nil},
-		"under way":     {"200 " + hookJSON("null", "null"), 0, []string{"under way"}, nil},
-		"refused":       {"200 " + hookJSON(at, `"WEBHOOK_REFUSED"`), 1, nil, []string{"has not taken the test event: WEBHOOK_REFUSED\nnext: let the receiver answer 2xx"}},
+		"taken":         {"200 " + hookJSON(at, "null"), 0, []string{"accepted the test event"}, nil},
+		"under way":     {"200 " + hookJSON("null", "null"), 0, []string{"still being sent"}, nil},
+		"refused":       {"200 " + hookJSON(at, `"WEBHOOK_REFUSED"`), 1, nil, []string{"did not accept the test event: WEBHOOK_REFUSED\nnext: make the receiver return 2xx"}},
 		"private":       {"200 " + hookJSON(at, `"WEBHOOK_FORBIDDEN"`), 1, nil, []string{": WEBHOOK_FORBIDDEN\nnext: use an address on the Internet"}},
 		"a later error": {"200 " + hookJSON(at, `"NEW_CODE"`), 1, nil, []string{": NEW_CODE\nnext: "}},
-		"nobody's":      {problemJSON(404, "WEBHOOK_NOT_FOUND"), 1, nil, []string{"WEBHOOK_NOT_FOUND: ", "next: look which there are: starter webhook list"}},
+		"nobody's":      {problemJSON(404, "WEBHOOK_NOT_FOUND"), 1, nil, []string{"WEBHOOK_NOT_FOUND: ", "next: list them: starter webhook list"}},
 	}
 
 	for name, test := range tests {

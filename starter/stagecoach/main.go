@@ -1,5 +1,5 @@
-// Command stagecoach runs the API, the bot and a worker in one process: `stagecoach serve`. It makes no payments: a process
-// that strangers reach does not hold the wallet's key. A worker for payments runs beside it.
+// Command stagecoach runs the API, the bot and a worker in one process: `stagecoach serve`. It makes no payments: a
+// process that is exposed to strangers does not hold the wallet's key. A separate worker makes the payments.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	os.Exit(app.Main(config.ForServe, serve))
 }
 
-// serve runs API and worker until ctx ends, or one of them.
+// serve runs API and worker until ctx is done or one of them ends.
 func serve(ctx context.Context, c config.Config, log *slog.Logger) error {
 	c.Worker.MetricsAddr = "" // the API's listener serves the metrics of the whole process
 

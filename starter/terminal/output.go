@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Printable replaces line ends and control characters, so that a text from outside cannot steer the terminal.
+// Printable replaces line ends and control characters, so that foreign text cannot control the terminal.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -21,7 +21,7 @@ func Printable(text string) string {
 	}, text)
 }
 
-// Join writes a list of words.
+// Join formats a list of words.
 func Join[S ~string](words []S) string {
 	texts := make([]string, len(words))
 	for i, word := range words {
@@ -30,7 +30,7 @@ func Join[S ~string](words []S) string {
 	return strings.Join(texts, ", ")
 }
 
-// Shorten cuts a text to at most so many characters.
+// Shorten cuts a text to a maximum number of characters.
 func Shorten(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
@@ -77,38 +77,38 @@ func Tables(w io.Writer, tables ...[][]string) error {
 	return nil
 }
 
-// Filled returns those rows of a name and a value that have a value.
+// Filled returns the name-value rows that have a value.
 func Filled(rows ...[]string) [][]string {
 	return slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
 }
 
-// Verbatim writes a JSON document of the API unchanged, with one line end.
+// Verbatim writes a JSON document of the API unchanged, with one trailing newline.
 func Verbatim(w io.Writer, document []byte) error {
 	_, err := fmt.Fprintf(w, "%s\n", strings.TrimRight(string(document), "\n"))
 	return err
 }
 
-// BytesText writes a number of bytes with its unit.
+// BytesText formats a number of bytes, as the bot and the pages do.
 func BytesText(n int64) string {
-	const units = "KMGTPE"
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	value, unit := float64(n)/1024, 0
-	for value >= 1023.95 && unit < len(units)-1 {
+	units := []string{"B", "KB", "MB", "GB"}
+	value, unit := float64(n), 0
+	for value >= 1023.95 && unit < len(units)-1 { // a value that would be rounded to 1024
 		value, unit = value/1024, unit+1
 	}
-	return fmt.Sprintf("%.1f %ciB", value, units[unit])
+	if unit == 0 || value >= 100 {
+		return fmt.Sprintf("%.0f %s", value, units[unit])
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
 }
 
-// Bar draws a share between 0 and 1.
+// Bar draws a fraction between 0 and 1.
 func Bar(part float64) string {
 	const width = 24
 	full := min(width, max(0, int(part*width)))
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }
 
-// Seconds writes a number of seconds into the format; nil gives none.
+// Seconds formats a number of seconds; none for nil.
 func Seconds(seconds *float64, format, none string) string {
 	if seconds == nil {
 		return none
@@ -116,7 +116,7 @@ func Seconds(seconds *float64, format, none string) string {
 	return fmt.Sprintf(format, Took(time.Duration(*seconds*float64(time.Second))))
 }
 
-// WhenSet writes a moment as When does, and an empty text for no moment.
+// WhenSet formats a time as When does, and nil as an empty text.
 func WhenSet(t *time.Time) string {
 	if t == nil {
 		return ""
@@ -124,7 +124,7 @@ func WhenSet(t *time.Time) string {
 	return When(*t)
 }
 
-// Took writes a duration with its units.
+// Took formats a duration with its units.
 func Took(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -136,10 +136,10 @@ func Took(d time.Duration) string {
 	}
 }
 
-// When writes a moment in the local time zone, and a dash for no moment.
+// When formats a time in the local time zone, and the zero time as a dash.
 func When(t time.Time) string {
 	if t.IsZero() {
 		return "–"
 	}
-	return t.Local().Format("2006-01-02 15:04:05")
+	return t.Local().Format("2 Jan 2006 15:04:05")
 }

@@ -12,8 +12,8 @@ import (
 // screenWidth is a width that every terminal has: a longer line would wrap and break the redrawing.
 const screenWidth = 79
 
-// Screen writes lines that stay and, on a terminal, lines at the bottom that are redrawn in place. Elsewhere the lines
-// at the bottom are left out, so that a log has one line for each change.
+// Screen writes permanent lines and, on a terminal, lines at the bottom that are redrawn in place. Elsewhere the bottom
+// lines are omitted, so that a log has one line for each change.
 type Screen struct {
 	Out  io.Writer
 	Live bool
@@ -31,7 +31,7 @@ func NewScreen(out io.Writer) *Screen {
 	return &Screen{Out: out, Live: err == nil && info.Mode()&os.ModeCharDevice != 0}
 }
 
-// Say writes a line that stays.
+// Say writes a permanent line.
 func (s *Screen) Say(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// UntilAsked returns a context that ends when the process is asked to stop: by Ctrl-C, SIGTERM, a closed terminal, or
-// the end of the `go run` that started it, which passes no signal on. A second request ends the process at once.
+// UntilAsked returns a context that is canceled when the process is asked to stop: by Ctrl-C, SIGTERM, a closed
+// terminal, or the end of the `go run` that started it, which does not forward signals. A second request exits at once.
 func UntilAsked(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
@@ -30,7 +30,7 @@ func UntilAsked(parent context.Context) (ctx context.Context, stop func()) {
 		}
 		cancel()
 		<-signals
-		// The processes that go run ./dev started are ended by the kernel where it can, else by the next start.
+		// The kernel ends the processes that go run ./dev started where it can; otherwise the next start does.
 		os.Exit(1)
 	}()
 
@@ -40,7 +40,8 @@ func UntilAsked(parent context.Context) (ctx context.Context, stop func()) {
 	}
 }
 
-// goRunEnds returns a channel that is closed when the `go run` that started this process is gone; nil: none did.
+// goRunEnds returns a channel that is closed when the `go run` that started this process is gone; nil if there was
+// none.
 func goRunEnds(ctx context.Context) <-chan struct{} {
 	parent := os.Getppid()
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", parent))

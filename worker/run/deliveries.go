@@ -4,17 +4,15 @@ import (
 	"time"
 
 	"stagecoach/activities/delivery"
-	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
 	"stagecoach/internal/shelf"
-	deliveryworkflow "stagecoach/workflows/delivery"
 )
 
 // deliveryPart returns the part of deliveries. Only a process that serves their queue opens a spool.
-func (p process) deliveryPart(services service.Services) (part, error) {
+func (p process) deliveryPart(services all.Services) (part, error) {
 	deliveries := part{main: register(&delivery.Records{Deliveries: services.Deliveries})}
-	if !serves(p.Config, lifecycle.DeliveryQueue) {
+	if !p.Config.Worker.Serves(lifecycle.DeliveryQueue) {
 		return deliveries, nil
 	}
 
@@ -30,16 +28,10 @@ func (p process) deliveryPart(services service.Services) (part, error) {
 const (
 	// sendInitTimeout is how long Telegram may take for the first byte of an upload.
 	sendInitTimeout = 10 * time.Second
-	// shortRetryAfter is the longest wait of a 429 that an attempt waits out: for a longer one its slot is given free.
+	// shortRetryAfter is the longest retry-after of a 429 that an attempt waits out: for a longer one it gives up its
+	// slot.
 	shortRetryAfter = 30 * time.Second
 )
-
-func deliverySettings(c config.Config) deliveryworkflow.Settings {
-	return deliveryworkflow.Settings{
-		TTL: c.Delivery.TTL, JobTimeout: c.Delivery.JobTimeout,
-		HeartbeatTimeout: c.Delivery.Heartbeat, RetryInterval: c.Delivery.RetryInterval,
-	}
-}
 
 func (p process) deliveryActivities() (*delivery.Activities, error) {
 	c := p.Config

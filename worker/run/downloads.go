@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"os"
 	"time"
 
@@ -8,12 +9,12 @@ import (
 
 	"stagecoach/activities/download"
 	"stagecoach/internal/app"
-	"stagecoach/internal/config"
 	"stagecoach/internal/fetch"
+	"stagecoach/internal/library"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/torznab"
-	downloadworkflow "stagecoach/workflows/download"
 )
 
 // downloadAlertAfter is how long qBittorrent may be unavailable before the administrators are notified: an update and
@@ -21,55 +22,58 @@ import (
 const downloadAlertAfter = 5 * time.Minute
 
 const (
-	// addEvery is the pause between two attempts to hand a new download to qBittorrent, addTries their number: it waits
-	// 15 minutes for a qBittorrent that cannot be reached.
+	// addEvery is the pause between attempts to hand a new download to qBittorrent, addTries their number: together 15
+	// minutes of an unreachable qBittorrent.
 	addEvery, addTries = 15 * time.Second, 60
-	// stalledAfter is how long a download may make no progress before its owner is told: one that waits for a person
-	// who shares in the evening only is none.
+	// stalledAfter is how long a download may make no progress before its owner is notified: long enough for a peer who
+	// only shares in the evening.
 	stalledAfter = 24 * time.Hour
 )
 
-// downloadPart gives what downloads need.
-func (p process) downloadPart(services service.Services) (part, error) {
+// downloadPart returns the part of downloads.
+func (p process) downloadPart(services all.Services) (part, error) {
 	activities, watcher := p.downloadActivities(services.Downloads)
 	downloads := part{main: register(activities, watcher)}
-	if serves(p.Config, lifecycle.MainQueue) {
+	if p.Config.Worker.Serves(lifecycle.MainQueue) {
 		downloads.start = services.Downloads.StartSync
 	}
 
-	if serves(p.Config, lifecycle.TorrentQueue) {
+	if p.Config.Worker.Serves(lifecycle.TorrentQueue) {
 		downloads.queues = []queue{{
-			name: lifecycle.TorrentQueue, options: filesOptions(p.Config),
+			name: lifecycle.TorrentQueue, options: promptOptions(p.Config, filesAtOnce),
 			register: func(w worker.ActivityRegistry) { download.RegisterFiles(w, activities) },
 		}}
 	}
 	return downloads, nil
 }
 
-func downloadSettings(c config.Config) downloadworkflow.Settings {
-	return downloadworkflow.Settings{Grace: c.Download.Grace, AddEvery: addEvery, AddTries: addTries}
-}
-
-// downloadActivities gives the activities of downloads and the watcher's, which share one window on qBittorrent: its
-// one login too.
-func (p process) downloadActivities(jobs *service.Downloads) (*download.Activities, *download.Sync) {
+// downloadActivities returns the activities of downloads and of the watcher, which share one client of qBittorrent, and
+// so one login.
+func (p process) downloadActivities(jobs *downloads.Service) (*download.Activities, *download.Sync) {
 	c := p.Config
 	torrents := p.Torrents()
+	space := download.Space{MinFree: c.Download.MinFree}
+	if c.Library.Dir != "" {
+		from := cmp.Or(c.Media.Root, c.QBittorrent.SavePath)
+		space.LibraryFree = func() int64 { return library.CopySpace(c.Library.Dir, from) }
+	}
 	downloads := &download.Activities{
 		Store: p.Store.Downloads, Alerts: p.Store.Notices, Jobs: jobs, Torrents: torrents, Log: p.Log,
 		Fetcher: fetch.New(fetch.Options{
 			AllowPrivate: c.Download.PrivateSources, Complete: torznab.Keys(app.Indexers(c.Torznab)).Complete,
 		}),
 		Settings: download.Settings{
-			SavePath: c.QBittorrent.SavePath, MinFree: c.Download.MinFree,
-			Grace: c.Download.Grace, PollGap: c.Download.PollGap(),
+			SavePath: c.QBittorrent.SavePath,
+			Grace:    c.Download.Grace, PollGap: c.Download.PollGap(),
+			HandOverAfter: handOverAfter(c.Worker.StopTimeout),
 		},
 		Library: download.Library{Dir: c.Library.Dir, Template: c.Library.Template, Media: c.Media.Root, Link: os.Link},
+		Space:   space,
 	}
 
 	watcher := &download.Sync{
 		Store: p.Store.Downloads, Alerts: p.Store.Notices, Torrents: torrents,
-		Temporal: p.Temporal, Metrics: p.Metrics.Download(), Log: p.Log,
+		Temporal: p.Temporal, Metrics: p.Metrics.Download(), Log: p.Log, Space: space,
 		Settings: download.SyncSettings{
 			Every: c.Download.PollInterval, PollGap: c.Download.PollGap(), StalledAfter: stalledAfter,
 			NextAfter: c.Download.NextAfter, AlertAfter: downloadAlertAfter,

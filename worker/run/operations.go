@@ -10,29 +10,30 @@ import (
 	"stagecoach/internal/operations/cleanup"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
 	"stagecoach/internal/store/operations"
+	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/reconciler"
 	"stagecoach/workflows/retention"
 )
 
-// operationsPart gives what keeps the record and Temporal in order.
-func (p process) operationsPart(services service.Services) (part, error) {
+// operationsPart returns the part that keeps the record and Temporal consistent.
+func (p process) operationsPart(services all.Services) (part, error) {
 	all := part{main: register(p.reconciler(services.Workloads()), p.mediaSweep(), &cleanup.OldRows{Store: p.Store, Log: p.Log})}
-	if serves(p.Config, lifecycle.MainQueue) {
-		all.start = p.startOperations
+	if p.Config.Worker.Serves(lifecycle.MainQueue) {
+		all.start = p.ensureSchedules
 	}
 	return all, nil
 }
 
-// startOperations creates the schedules of the reconciler and of retention.
-func (p process) startOperations(ctx context.Context) error {
-	// A server that has just started serves no schedules until its own worker, on which they run, polls.
-	return app.RetryWhileUnavailable(ctx, p.Log, "Temporal's schedules", func() error {
-		if err := reconciler.EnsureSchedules(ctx, p.Temporal); err != nil {
-			return err
-		}
-		return retention.EnsureSchedule(ctx, p.Temporal, app.Retention(p.Config.Retention))
-	})
+// ensureSchedules creates or updates the schedules of the reconciler and of retention. A fresh Temporal server serves
+// none until its own worker, which runs them, polls.
+func (p process) ensureSchedules(ctx context.Context) error {
+	schedules := temporalio.Schedules{Temporal: p.Temporal, Namespace: p.Namespace, Payloads: p.Payloads}
+	if err := reconciler.EnsureSchedules(ctx, schedules); err != nil {
+		return err
+	}
+	return retention.EnsureSchedule(ctx, schedules, app.Retention(p.Config.Retention))
 }
 
 func (p process) mediaSweep() *reconcile.MediaSweep {

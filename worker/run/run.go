@@ -1,23 +1,21 @@
-// Package run makes the worker: workflows and activities on each queue that the process serves.
+// Package run is the worker process: workflows and activities on each queue that it serves.
 package run
 
 import (
 	"context"
 	"log/slog"
-	"time"
+	"sync"
 
 	"stagecoach/internal/app"
 	"stagecoach/internal/codec"
 	"stagecoach/internal/config"
+	"stagecoach/internal/operations/status"
 )
-
-// restartEvery is the longest time for which a singleton that an operator has ended is not running.
-const restartEvery = 20 * time.Second
 
 // process is one worker.
 type process struct{ *app.Connections }
 
-// Run runs workflows and activities until ctx ends.
+// Run runs workflows and activities until ctx is done.
 func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	connections, err := app.Connect(ctx, c, log, "worker", (*codec.Codec).ApplyToWorkers)
 	if err != nil {
@@ -39,49 +37,30 @@ func Run(ctx context.Context, c config.Config, log *slog.Logger) error {
 	}
 	defer stop()
 
+	var starting sync.WaitGroup
+	defer starting.Wait()
 	for _, part := range parts {
-		if part.start == nil {
-			continue
-		}
-		if err := part.start(ctx); err != nil {
-			return err
+		if part.start != nil {
+			starting.Go(func() { p.start(ctx, part) })
 		}
 	}
 
 	if c.Worker.MetricsAddr != "" {
-		stop := app.ServeMetrics(c.Worker.MetricsAddr, p.Metrics.Handler(), log)
+		stop := app.ServeMetrics(c.Worker.MetricsAddr, p.Metrics.Handler(status.Unwritten{Notices: p.Store.Notices}), log)
 		defer stop()
 	}
 
-	log.Info("worker runs", "queues", served(c, parts))
+	log.Info("worker started", "queues", served(c, parts))
 	<-ctx.Done()
-	log.Info("worker stops", "within", c.Worker.StopTimeout.String())
+	log.Info("worker stopping", "within", c.Worker.StopTimeout.String())
 	return nil
 }
 
-// keepRunning starts a workflow now, and repeatedly until ctx ends, because nothing else would notice that an operator
-// has ended it.
-func (p process) keepRunning(ctx context.Context, what string, start func() error) error {
-	if err := app.RetryWhileUnavailable(ctx, p.Log, what, start); err != nil {
-		return err
-	}
-
-	go func() {
-		ticker := time.NewTicker(restartEvery)
-		defer ticker.Stop()
-
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				if err := start(); err != nil && ctx.Err() == nil {
-					// An outage: the start is repeated.
-					p.Log.Warn("a workflow cannot be started", "what", what, "error", err)
-				}
-			}
+// start runs a part's setup, however long an outage lasts. The worker serves its queues meanwhile.
+func (p process) start(ctx context.Context, part part) {
+	for ctx.Err() == nil {
+		if app.RetryWhileUnavailable(ctx, p.Log, "what the worker starts", func() error { return part.start(ctx) }) == nil {
+			return
 		}
-	}()
-
-	return nil
+	}
 }

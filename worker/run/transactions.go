@@ -10,18 +10,17 @@ import (
 
 	"stagecoach/activities/transaction"
 	"stagecoach/internal/app"
-	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/stars"
 	transactionstore "stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
-	transactionworkflow "stagecoach/workflows/transaction"
 )
 
-// transactionPart gives what transactions need. A process without the wallet's key has no monitor, and serves no queue
-// where payments wait.
-func (p process) transactionPart(services service.Services) (part, error) {
+// transactionPart returns the part of transactions. A process without the wallet's key has no monitor, and serves no
+// queue with payments.
+func (p process) transactionPart(services all.Services) (part, error) {
 	wallet, err := p.Wallet()
 	if err != nil {
 		return part{}, err
@@ -34,7 +33,7 @@ func (p process) transactionPart(services service.Services) (part, error) {
 	})}
 	payments := &transaction.PaymentActivities{
 		Store: p.Store.Transactions, Alerts: p.Store.Notices, Wallet: wallet,
-		Chain: p.Chain(), Settings: settings, Orders: orders, Metrics: p.Metrics.Transaction(),
+		Chain: p.Chain(), Settings: settings, Orders: orders, Temporal: p.Temporal, Metrics: p.Metrics.Transaction(),
 		Log: p.Log,
 	}
 
@@ -44,14 +43,20 @@ func (p process) transactionPart(services service.Services) (part, error) {
 			return part{}, err
 		}
 		transactions.queues = p.paymentQueues(payments, monitor)
-		transactions.start = func(ctx context.Context) error { return p.startPayments(ctx, orders) }
+		transactions.start = func(ctx context.Context) error {
+			// Deferred payments are retried, because their limits may have changed.
+			if err := orders.RetryDeferred(ctx); err != nil || !p.Config.Worker.Serves(lifecycle.WalletQueue) {
+				return err
+			}
+			return orders.StartMonitor(ctx, wallet.Address().Raw()) // the reconciler only knows recorded wallets
+		}
 	}
 	return transactions, nil
 }
 
-// openWallet adds to the activities what needs the wallet's key, and makes its monitor.
+// openWallet adds what needs the wallet's key to the activities, and returns the wallet's monitor.
 func (p process) openWallet(
-	payments *transaction.PaymentActivities, orders *service.Transactions,
+	payments *transaction.PaymentActivities, orders *transactions.Service,
 ) (*transaction.Monitor, error) {
 	if err := p.openShop(payments); err != nil {
 		return nil, err
@@ -63,7 +68,6 @@ func (p process) openWallet(
 	}
 
 	wallet := payments.Wallet.Address()
-	orders.Monitored = wallet.Raw()
 	return &transaction.Monitor{
 		Store: p.Store.Transactions, Alerts: p.Store.Notices, Wallet: wallet,
 		Chain: payments.Chain, TopUpFrom: topUpFrom, Settings: payments.Settings, Decided: payments.Decided.Ring,
@@ -74,66 +78,55 @@ func (p process) openWallet(
 
 // paymentQueues are the queues of a process that holds the wallet's key.
 func (p process) paymentQueues(payments *transaction.PaymentActivities, monitor *transaction.Monitor) (all []queue) {
-	if serves(p.Config, lifecycle.PaymentQueue) {
+	if p.Config.Worker.Serves(lifecycle.PaymentQueue) {
 		all = append(all, queue{lifecycle.PaymentQueue, paymentsOptions(p.Config), func(w worker.ActivityRegistry) {
 			transaction.RegisterPayments(w, payments)
 		}})
 	}
 
-	if serves(p.Config, lifecycle.WalletQueue) {
-		all = append(all, queue{lifecycle.WalletQueue, walletOptions(p.Config), func(w worker.ActivityRegistry) {
+	if p.Config.Worker.Serves(lifecycle.RefundQueue) {
+		all = append(all, queue{lifecycle.RefundQueue, paymentsOptions(p.Config), func(w worker.ActivityRegistry) {
+			transaction.RegisterRefunds(w, payments)
+		}})
+	}
+
+	if p.Config.Worker.Serves(lifecycle.WalletQueue) {
+		all = append(all, queue{lifecycle.WalletQueue, reservedOptions(p.Config, activitySlots), func(w worker.ActivityRegistry) {
 			transaction.RegisterWallet(w, payments, monitor)
 		}})
 	}
 	return all
 }
 
-// startPayments lets deferred payments try again, because their limits may have changed, and starts the wallet's
-// monitor.
-func (p process) startPayments(ctx context.Context, orders *service.Transactions) error {
-	err := app.RetryWhileUnavailable(ctx, p.Log, "the database", func() error { return orders.RetryDeferred(ctx) })
-	if err != nil || !serves(p.Config, lifecycle.WalletQueue) {
-		return err
-	}
-	return p.keepRunning(ctx, "the wallet's monitor", func() error { return orders.StartMonitor(ctx) })
-}
-
 const (
-	// purchaseAttempts are the attempts to buy before a transaction fails. The system tries it again later.
-	purchaseAttempts = 3
-
-	// lookEvery is about a block of the chain.
+	// lookEvery is roughly the block time of the chain.
 	lookEvery = 400 * time.Millisecond
 
-	// rebroadcastEvery is the first time between two broadcasts of a payment that is not found: some blocks. A message that is
-	// there already changes nothing.
+	// rebroadcastEvery is the initial interval between broadcasts of a payment that is not found: a few blocks.
+	// Rebroadcasting a message that has arrived is harmless.
 	rebroadcastEvery = 5 * time.Second
 
-	// turnPatience is how long the turn is kept for the Stars of a paid purchase: they come within seconds.
-	turnPatience = 30 * time.Second
+	// turnPatience is how long an attempt waits for the Stars of a paid purchase: they arrive within seconds.
+	turnPatience = transactionstore.ConfirmTime
 
-	// longestHeld is the longest pause between two tries of the order that waits for the end of a hold.
-	longestHeld = 30 * time.Second
+	// deferAgain is the pause before a deferred payment is retried if the time at which its limit allows it is unknown.
+	deferAgain = 30 * time.Second
 
-	// confirmPatience is how long Fragment is asked about a paid purchase before an operator is: Stars come within seconds, and
-	// after this time only a person can find out why they do not.
+	// confirmPatience is how long Fragment is polled about a paid purchase before an operator is notified: Stars arrive
+	// within seconds, and after this time only a person can find out why they have not.
 	confirmPatience = 10 * time.Minute
 )
-
-func transactionSettings(c config.Config) transactionworkflow.Settings {
-	return transactionworkflow.Settings{StuckAfter: c.Transactions.StuckAfter}
-}
 
 func (p process) paymentSettings() transaction.Settings {
 	c := p.Config.Transactions
 	return transaction.Settings{
-		Attempts: purchaseAttempts, MaxStars: c.MaxStars, Reserve: int64(stars.Reserve), Slippage: stars.Slippage,
+		MaxStars: stars.Most, Reserve: int64(stars.Reserve), Slippage: stars.Slippage,
 		Limits: transactionstore.Limits{
 			PerPurchase: c.PaymentLimit, PerDay: c.DailyLimit, PerRefund: c.RefundLimit, RefundPerDay: c.RefundDailyLimit,
 			ReviewFrom: c.ReviewFrom, ReviewPerDay: c.ReviewDaily,
 		},
 		ConfirmPatience: confirmPatience, PaymentTTL: c.PaymentTTL, FinalityMargin: c.FinalityMargin,
-		HoldRetry: longestHeld, RetryFor: c.RetryFor, RetryInterval: c.RetryInterval, StuckAfter: c.StuckAfter,
+		HoldRetry: deferAgain, StuckAfter: lifecycle.TransactionStuckAfter,
 		LookEvery: lookEvery, RebroadcastEvery: rebroadcastEvery, TurnPatience: turnPatience, PollInterval: c.PollInterval,
 		MinDeposit: int64(stars.LeastDeposit), WholeHistory: c.WholeHistory,
 		Refund: c.Refund, RefundLeast: int64(stars.LeastRefund),
@@ -160,7 +153,7 @@ func addresses(variable string, texts []string) ([]ton.Address, error) {
 	for _, text := range texts {
 		address, _, err := ton.ParseAddress(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %q: must be TON addresses with commas between them", variable, text)
+			return nil, fmt.Errorf("%s: %q: must be TON addresses separated by commas", variable, text)
 		}
 		list = append(list, address)
 	}

@@ -4,15 +4,15 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	activities "stagecoach/activities/webhook"
-	"stagecoach/internal/config"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/all"
 	"stagecoach/internal/webhook"
 )
 
-// webhookPart gives what webhooks need. Their receivers are strangers' and may be slow: they have a queue of their own.
-func (p process) webhookPart(service.Services) (part, error) {
+// webhookPart returns the part of webhooks. Their receivers belong to strangers and may be slow: they have their own
+// queue.
+func (p process) webhookPart(all.Services) (part, error) {
 	counted := p.Metrics.Webhook()
 	for _, reason := range []fault.Code{fault.ReceiverGone, fault.ReceiverFailed, fault.OwnerNotActive, fault.TokenEnded} {
 		counted.Paused.WithLabelValues(string(reason)) // Prometheus sees no increase in a counter that begins at one
@@ -21,7 +21,7 @@ func (p process) webhookPart(service.Services) (part, error) {
 	counted.Sent.WithLabelValues("ok")
 	onPaused := func(reason fault.Code) { counted.Paused.WithLabelValues(string(reason)).Inc() }
 	webhooks := part{main: register(&activities.Stopper{Store: p.Store.Webhooks, OnPaused: onPaused})}
-	if !serves(p.Config, lifecycle.WebhookQueue) {
+	if !p.Config.Worker.Serves(lifecycle.WebhookQueue) {
 		return webhooks, nil
 	}
 
@@ -32,18 +32,12 @@ func (p process) webhookPart(service.Services) (part, error) {
 	}
 
 	webhooks.queues = []queue{{
-		name: lifecycle.WebhookQueue, options: webhookOptions(p.Config),
+		name: lifecycle.WebhookQueue, options: promptOptions(p.Config, webhooksAtOnce),
 		register: func(w worker.ActivityRegistry) { w.RegisterActivity(sender) },
 	}}
 	return webhooks, nil
 }
 
-// webhooksAtOnce is how many receivers a worker sends to at once. One keeps its place for some 20 seconds at most.
+// webhooksAtOnce is how many receivers a worker sends to concurrently. Each occupies its slot for at most some 20
+// seconds.
 const webhooksAtOnce = 50
-
-// webhookOptions are for the queue of webhooks.
-func webhookOptions(c config.Config) worker.Options {
-	o := activityOptions(c, webhooksAtOnce)
-	o.MaxHeartbeatThrottleInterval = cancelNotice
-	return o
-}

@@ -6,9 +6,8 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	service "stagecoach/internal/service/deliveries"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/workflows/record"
 )
@@ -17,46 +16,36 @@ import (
 func (r *run) enter(ctx workflow.Context, state lifecycle.DeliveryState) {
 	r.view = lifecycle.DeliveryView{
 		StateView: lifecycle.StateView{
-			State: string(state), Since: workflow.Now(ctx).UTC(), WaitsFor: waitsFor[state], DeadlineAt: r.deadline(ctx, state),
+			State: string(state), Since: workflow.Now(ctx).UTC(), DeadlineAt: r.deadline(ctx, state),
+			WaitsFor: lifecycle.DeliveryWaitsFor(
+				state, r.attempt.Reason, state == lifecycle.DeliveryQueued && r.attempt.NextAt != nil,
+			),
 		},
 		Attempt: r.attempt.Failed, LastError: r.attempt.Reason,
 	}
 
 	if state == lifecycle.DeliveryQueued {
 		r.view.NextAttemptAt = r.attempt.NextAt
-		if r.paused() {
-			r.view.WaitsFor = "an operator, who has paused it"
-		}
 	}
 
 	record.ShowDetails(ctx, lifecycle.DeliveryTitle(r.id), details(r.view)...)
 }
 
-// paused reports whether an operator has paused the activity.
-func (r *run) paused() bool {
-	return r.view.State == string(lifecycle.DeliveryQueued) && r.attempt.Reason == fault.PausedByOperator
-}
-
-// deadline is when a state ends by itself, as far as the workflow knows; nil: it does not. The record has the exact
-// time: the signal of a lasting state arrives a moment after the claim.
+// deadline is when a state times out, as far as the workflow knows; nil: it does not. The record has the exact time:
+// the signal of a lasting state arrives shortly after the claim.
 func (r *run) deadline(ctx workflow.Context, state lifecycle.DeliveryState) *time.Time {
+	claimed := 0 // no attempt has been reported
+	if r.attempt.State != "" {
+		claimed = 1
+	}
 	since := workflow.Now(ctx)
-	limits := service.DeliveryLimits{TTL: r.settings.TTL, JobTimeout: r.settings.JobTimeout}
+	limits := service.Limits{TTL: r.settings.TTL, JobTimeout: r.settings.JobTimeout}
 	return limits.Deadline(delivery.Job{
-		State: state, CreatedAt: workflow.GetInfo(ctx).WorkflowStartTime, Claim: r.claimed(),
-		ClaimedAt: &since, NextAttemptAt: r.attempt.NextAt,
+		State: state, CreatedAt: workflow.GetInfo(ctx).WorkflowStartTime, Claim: claimed, ClaimedAt: &since,
 	})
 }
 
-// claimed is 1 once an attempt has been reported, else 0.
-func (r *run) claimed() int {
-	if r.attempt.State == "" {
-		return 0
-	}
-	return 1
-}
-
-// details are what the Web UI and the temporal program show, below the title.
+// details are shown by the Web UI and the temporal program, below the title.
 func details(v lifecycle.DeliveryView) []string {
 	state := fmt.Sprintf("**%s** since %s", v.State, v.Since.Format(time.RFC3339))
 	if lifecycle.Delivery.Terminal(lifecycle.DeliveryState(v.State)) {
@@ -64,7 +53,7 @@ func details(v lifecycle.DeliveryView) []string {
 	}
 
 	paragraphs := []string{
-		state + fmt.Sprintf(", attempt %d of %d", v.Attempt+1, lifecycle.DeliveryTries), "", "", record.WaitsFor(v.WaitsFor),
+		state + fmt.Sprintf(", attempt %d of %d", v.Attempt+1, lifecycle.DeliveryTries), "", "", record.WaitsFor(v.WaitsFor, waits[v.WaitsFor]),
 		record.EndsAt(v.DeadlineAt),
 	}
 
@@ -78,16 +67,11 @@ func details(v lifecycle.DeliveryView) []string {
 	return paragraphs
 }
 
-var waits = map[lifecycle.DeliveryState]string{
-	lifecycle.DeliveryQueued:      lifecycle.WaitsForSlot,
-	lifecycle.DeliveryClaimed:     lifecycle.WaitsForStorage,
-	lifecycle.DeliveryDownloading: lifecycle.WaitsForStorage,
-	lifecycle.DeliveryStreaming:   lifecycle.WaitsForTelegram,
-}
-
-var waitsFor = map[lifecycle.DeliveryState]string{
-	lifecycle.DeliveryQueued:      "a free worker",
-	lifecycle.DeliveryClaimed:     "the storage",
-	lifecycle.DeliveryDownloading: "the storage",
-	lifecycle.DeliveryStreaming:   "Telegram",
+// waits explains each value of waits_for.
+var waits = map[string]string{
+	lifecycle.WaitsForSlot:        "a free worker",
+	lifecycle.WaitsForNextAttempt: "the next attempt",
+	lifecycle.WaitsForStorage:     "the storage",
+	lifecycle.WaitsForTelegram:    "Telegram",
+	lifecycle.WaitsForOperator:    "an operator, who has paused it",
 }

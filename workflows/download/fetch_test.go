@@ -8,10 +8,12 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
-// TestFetchAttempts fetches a file that no worker survives: three are lost over it, and the job fails.
+// TestFetchAttempts fetches a file that crashes its worker: three are lost to it, and the job fails.
 func TestFetchAttempts(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
@@ -22,7 +24,7 @@ func TestFetchAttempts(t *testing.T) {
 	}
 }
 
-// TestFetchBeforeAdding fetches the file of a job first, and nothing for a magnet link.
+// TestFetchBeforeAdding fetches a job's file first, and nothing for a magnet link.
 func TestFetchBeforeAdding(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
@@ -32,4 +34,21 @@ func TestFetchBeforeAdding(t *testing.T) {
 	if len(p.done) < 2 || p.done[0] != "fetch" || p.done[1] != "add" {
 		t.Errorf("%q", p.done)
 	}
+}
+
+// TestInterruptedFetch interrupts a fetch more often than there are attempts: only failed ones count.
+func TestInterruptedFetch(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	p.fetch = func(nth int) error {
+		switch nth {
+		case 2:
+			return temporalio.Interrupted(1) // the first one has failed
+		case 3, 4, 5, 6:
+			return temporalio.Interrupted(0)
+		default:
+			return fails(fault.SourceUnavailable, true)
+		}
+	}
+	p.run("fetch", "fetch", "fetch", "fetch", "fetch", "fetch", "fetch", "fetch", "fail enqueue_failed")
 }

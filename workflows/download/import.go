@@ -12,15 +12,16 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// complete ends a job whose torrent is complete. Where there is a library folder, its files are put there before. A
-// torrent without files of the medium makes room for the next source. When its files cannot be put there, the job waits
-// for a person who repeats it: the watcher then reports the torrent once more.
+// complete ends a job whose torrent is complete. With a library folder, its files are imported first. A torrent without
+// files of the medium makes the job switch to the next source. If its files cannot be imported, the job waits for a
+// person to retry: the watcher then reports the torrent again.
 func (r *run) complete(life workflow.Context) error {
 	move := lifecycle.DownloadMove{JobID: r.id, Action: lifecycle.DownloadActionComplete, Place: r.Place}
 	moved, err := record.Do(life, string(move.Action), downloads.MoveDownload, move)
 	if err != nil {
 		return err
 	}
+	r.Complete = true
 	if r.enter(life, moved); !moved.NeedsImport {
 		return nil
 	}
@@ -28,22 +29,18 @@ func (r *run) complete(life workflow.Context) error {
 		return err
 	}
 
-	r.importing = true
-	r.show(life)
 	var imported lifecycle.DownloadRecord
-	err = r.do(life, workflow.ExecuteActivity(importing(life), downloads.ImportDownload, r.id), &imported)
-	r.importing = false
-
+	err = record.Uninterrupted(importing(life), func(ctx workflow.Context) error {
+		return r.do(life, workflow.ExecuteActivity(ctx, downloads.ImportDownload, r.id), &imported)
+	})
 	switch code := typeOf(err); {
 	case err == nil:
 		r.enter(life, imported)
-		r.show(life)
 		return nil
 	case r.stopping(life):
 		return nil
 	case code == fault.ProviderUnavailable || code == fault.ProviderUnauthorized:
-		r.show(life)
-		return nil // the watcher reports the torrent again when qBittorrent answers
+		return nil // the watcher reports the torrent again once qBittorrent answers
 	case code == fault.MediumUnsuitable:
 		if left, err := r.makeRoom(life, code); left || err != nil {
 			return err
@@ -64,14 +61,14 @@ func (r *run) noteFailedImport(life workflow.Context, reason fault.Code) error {
 	return nil
 }
 
-// importing gives the options of an import: a copy of the biggest audiobook takes hours on a slow disk. The attempts
-// pass over troubles of half a minute.
+// importing returns the options of an import: copying the biggest audiobook takes hours on a slow disk. The attempts
+// ride out half a minute of trouble.
 func importing(ctx workflow.Context) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,
 		StartToCloseTimeout: 8 * time.Hour,
-		HeartbeatTimeout:    2 * heartbeatTimeout, // a disk may have to wake up
-		WaitForCancellation: true,                 // its files may be in the library folder already
+		HeartbeatTimeout:    2 * heartbeatTimeout, // a disk may have to spin up
+		WaitForCancellation: true,                 // its files may already be in the library folder
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 2 * time.Second, BackoffCoefficient: 2, MaximumAttempts: 5,
 		},

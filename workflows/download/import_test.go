@@ -2,7 +2,6 @@ package download
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -44,12 +43,12 @@ func fails(code fault.Code, retry bool) error {
 	return temporalio.ToTemporal(problem)
 }
 
-// TestImport completes a job at first sight, by way of the library.
+// TestImport completes a job at once, through the library.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	p := newImportPlay(t)
 	p.imports = func(context.Context, int) error {
-		p.wantView("downloading", "library")
+		p.wantView("downloading", lifecycle.WaitsForImport)
 		return nil
 	}
 	p.saw(time.Second, lifecycle.ObservedComplete)
@@ -57,8 +56,8 @@ func TestImport(t *testing.T) {
 	p.wantCompleted()
 }
 
-// TestImportIsTriedSomeTimes passes over a trouble of some seconds.
-func TestImportIsTriedSomeTimes(t *testing.T) {
+// TestImportIsRetried rides out some seconds of trouble.
+func TestImportIsRetried(t *testing.T) {
 	t.Parallel()
 	p := newImportPlay(t)
 	p.imports = func(_ context.Context, nth int) error {
@@ -72,7 +71,22 @@ func TestImportIsTriedSomeTimes(t *testing.T) {
 	p.wantCompleted()
 }
 
-// TestImportFailsAndIsRepeated waits for a person, who is heard also when the watcher tells of it.
+// TestInterruptedImport stops an import's worker more often than an import is attempted.
+func TestInterruptedImport(t *testing.T) {
+	t.Parallel()
+	p := newImportPlay(t)
+	p.imports = func(_ context.Context, nth int) error {
+		if nth <= 6 {
+			return temporalio.Interrupted(0)
+		}
+		return nil
+	}
+	p.saw(time.Second, lifecycle.ObservedComplete)
+	p.run("add", "begin", "import", "import", "import", "import", "import", "import", "import")
+	p.wantCompleted()
+}
+
+// TestImportFailsAndIsRepeated waits for a person, whose retry takes effect even if the watcher reports it.
 func TestImportFailsAndIsRepeated(t *testing.T) {
 	t.Parallel()
 	p := newImportPlay(t)
@@ -85,11 +99,11 @@ func TestImportFailsAndIsRepeated(t *testing.T) {
 
 	p.saw(time.Second, lifecycle.ObservedDownloading)
 	p.saw(2*time.Second, lifecycle.ObservedComplete)
-	p.after(3*time.Second, func() { p.wantView("downloading", "library") })
-	p.saw(4*time.Second, lifecycle.ObservedComplete) // it was sent before the record had the failure
+	p.after(3*time.Second, func() { p.wantView("downloading", lifecycle.WaitsForImport) })
+	p.saw(4*time.Second, lifecycle.ObservedComplete) // sent before the failure was recorded
 	p.after(time.Hour, func() {
 		p.mu.Lock()
-		p.record.ImportFailed = false // a person repeats it
+		p.record.Attention = "" // a person retries it
 		p.mu.Unlock()
 	})
 	p.saw(time.Hour+time.Second, lifecycle.ObservedComplete)
@@ -98,8 +112,8 @@ func TestImportFailsAndIsRepeated(t *testing.T) {
 	p.took(time.Hour, 2*time.Hour)
 }
 
-// TestUnsuitableMakesRoom tries the next source in place of a torrent that has no file of the medium; a person is asked
-// about the last one only.
+// TestUnsuitableMakesRoom tries the next source instead of a torrent without files of the medium; a person is asked
+// only about the last one.
 func TestUnsuitableMakesRoom(t *testing.T) {
 	t.Parallel()
 	p := newImportPlay(t)
@@ -111,11 +125,11 @@ func TestUnsuitableMakesRoom(t *testing.T) {
 		return nil
 	}
 	p.of(1, time.Second, complete)
-	p.of(1, 2*time.Second, complete) // it was sent before the record had the second source
+	p.of(1, 2*time.Second, complete) // sent before the second source was recorded
 	p.of(2, time.Minute, complete)
 	p.after(time.Hour, func() {
 		p.mu.Lock()
-		p.record.ImportFailed = false // a person repeats it
+		p.record.Attention = "" // a person retries it
 		p.mu.Unlock()
 	})
 	p.of(2, time.Hour+time.Second, complete)
@@ -143,16 +157,18 @@ func TestCancelDuringImport(t *testing.T) {
 			t.Parallel()
 			p := newImportPlay(t)
 			p.imports = func(ctx context.Context, _ int) error {
-				p.SignalWorkflow(lifecycle.CancelSignal, jobID)
-				if completes {
-					return nil
+				if completes { // in the record: the workflow is notified of the cancel before it gets the answer
+					p.mu.Lock()
+					p.record.Status = lifecycle.DownloadCompleted
+					p.mu.Unlock()
 				}
+				p.SignalWorkflow(lifecycle.CancelSignal, jobID)
 				<-ctx.Done()
 				return ctx.Err()
 			}
 			p.saw(time.Second, lifecycle.ObservedComplete)
 			if completes {
-				p.run("add", "begin", "import", "remove") // the removal changes no job that has completed
+				p.run("add", "begin", "import", "remove") // the removal does not change a completed job
 				p.wantCompleted()
 			} else {
 				p.run("add", "begin", "import", "remove", "cancel cancelled_by_user")
@@ -178,7 +194,7 @@ func TestImportWaitsForQBittorrent(t *testing.T) {
 	p.wantCompleted()
 }
 
-// wantView asks the workflow for its state.
+// wantView queries the workflow's state.
 func (p *play) wantView(state, waitsFor string) {
 	p.t.Helper()
 	value, err := p.QueryWorkflow(lifecycle.StateQuery)
@@ -187,7 +203,7 @@ func (p *play) wantView(state, waitsFor string) {
 		return
 	}
 	var view lifecycle.StateView
-	if err := value.Get(&view); err != nil || view.State != state || !strings.Contains(view.WaitsFor, waitsFor) {
+	if err := value.Get(&view); err != nil || view.State != state || view.WaitsFor != waitsFor {
 		p.t.Errorf("%+v %v", view, err)
 	}
 }

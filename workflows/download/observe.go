@@ -4,22 +4,20 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/download"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/record"
 )
 
-// observe reacts to a change of the torrent. A repeated or late observation changes nothing.
+// observe reacts to a change of the torrent. Idempotent, even for late observations.
 func (r *run) observe(life workflow.Context, seen lifecycle.Observation) error {
-	if seen.Stalled != r.Stalled {
-		if err := r.stall(life, seen.Stalled); err != nil {
-			return err
-		}
+	r.NoRoom, r.NoMetadata = seen.NoRoom, seen.NoMetadata
+	r.show(life)
+	if err := r.attend(life, seen); err != nil {
+		return err
 	}
 
 	if seen.State != lifecycle.ObservedAbsent && seen.State != "" {
@@ -41,6 +39,8 @@ func (r *run) observe(life workflow.Context, seen lifecycle.Observation) error {
 		return r.complete(life)
 	case lifecycle.ObservedBroken:
 		return r.repair(life, seen.Resumed)
+	case lifecycle.ObservedTooLarge:
+		return r.fail(life, fault.EnqueueFailed)
 	case lifecycle.ObservedLost:
 		return r.fail(life, fault.ProviderError)
 	default:
@@ -48,27 +48,27 @@ func (r *run) observe(life workflow.Context, seen lifecycle.Observation) error {
 	}
 }
 
-// lose begins the grace of a torrent that is not found. A torrent that qBittorrent may have lost in a restart is added
-// once more.
+// lose begins a missing torrent's grace. A torrent that qBittorrent may have lost in a restart is re-added.
 func (r *run) lose(life workflow.Context, restarted bool) error {
 	if r.GraceEnds == nil {
 		if err := r.note(life, lifecycle.DownloadWentMissing); err != nil {
 			return err
 		}
+		r.Complete = false
 		r.startGrace(life, r.Settings.Grace)
 		r.show(life)
 	}
 
 	if restarted && !r.Readded {
 		r.Readded = true
-		// When it cannot be added, or was removed by hand, the grace decides.
+		// If it cannot be added, or was removed by hand, the grace decides.
 		_, _ = r.add(life)
 	}
 	return nil
 }
 
-// startGrace starts the timer of the grace. The SDK reports a cancelled timer as ready, so this one does not end with
-// the workflow's context.
+// startGrace starts the grace's timer. The SDK reports a cancelled timer as ready, so this one does not end with the
+// workflow's context.
 func (r *run) startGrace(ctx workflow.Context, grace time.Duration) {
 	ends := workflow.Now(ctx).Add(grace).UTC()
 	r.GraceEnds = &ends
@@ -77,19 +77,18 @@ func (r *run) startGrace(ctx workflow.Context, grace time.Duration) {
 	r.grace = workflow.NewTimerWithOptions(ctx, grace, workflow.TimerOptions{Summary: "grace of a missing torrent"})
 }
 
-// found ends the grace of a torrent that is found again.
+// found ends the grace of a torrent that is back.
 func (r *run) found(life workflow.Context) error {
 	if r.GraceEnds == nil {
 		return nil
 	}
 	r.endGrace()
 	r.grace, r.GraceEnds = nil, nil
-	r.show(life)
 	return r.note(life, lifecycle.DownloadFoundAgain)
 }
 
-// decideGrace decides at the end of the grace by a query that qBittorrent has answered: while qBittorrent is away, no
-// torrent counts as missing.
+// decideGrace decides at the end of the grace by a query that qBittorrent has answered: while qBittorrent is
+// unavailable, no torrent counts as missing.
 func (r *run) decideGrace(life workflow.Context) error {
 	r.grace = nil
 	var again activities.Requery
@@ -107,7 +106,7 @@ func (r *run) decideGrace(life workflow.Context) error {
 	case again.Wait > 0:
 		r.startGrace(life, again.Wait)
 		return nil
-	case r.observations.Len() > 0: // what was seen meanwhile comes first
+	case r.observations.Len() > 0: // observations made meanwhile take precedence
 		r.startGrace(life, time.Second)
 		return nil
 	default:
@@ -135,15 +134,26 @@ func (r *run) repair(life workflow.Context, again bool) error {
 	return err
 }
 
-// stall records that there is no progress, or that there is progress again.
-func (r *run) stall(life workflow.Context, stalled bool) error {
-	r.Stalled = stalled
-	note := lifecycle.DownloadRecovered
-	if stalled {
-		note = lifecycle.DownloadStalled
+// attend records that a person should check, because the torrent is stalled or someone has stopped it in qBittorrent,
+// or that it has resumed. A failed import still waits for its person.
+func (r *run) attend(life workflow.Context, seen lifecycle.Observation) error {
+	attention, note := fault.Code(""), lifecycle.DownloadRecovered
+	switch {
+	case seen.Stopped:
+		attention, note = fault.TorrentStopped, lifecycle.DownloadStopped
+	case seen.Stalled:
+		attention, note = fault.Stalled, lifecycle.DownloadStalled
 	}
-	r.show(life)
+	if attention == r.Attention || attention == "" && r.Attention == fault.ImportFailed {
+		return nil
+	}
 	return r.note(life, note)
+}
+
+// waitForRoom shows that the download waits for disk space, or no longer does.
+func (r *run) waitForRoom(life workflow.Context, noRoom bool) {
+	r.NoRoom = noRoom
+	r.show(life)
 }
 
 // note writes an event that changes no state.
@@ -156,7 +166,7 @@ func (r *run) note(ctx workflow.Context, note string) error {
 	return nil
 }
 
-// move makes a transition: the record first, then the workflow takes over what the record has.
+// move performs a transition: the record first, then the workflow adopts the recorded state.
 func (r *run) move(ctx workflow.Context, action lifecycle.DownloadAction, reason fault.Code) error {
 	if action == lifecycle.DownloadActionBegin && r.Status != lifecycle.DownloadQueued {
 		return nil
@@ -172,26 +182,21 @@ func (r *run) move(ctx workflow.Context, action lifecycle.DownloadAction, reason
 	return nil
 }
 
-// enter takes over the record's status and source, and shows a new one to operators.
+// enter adopts the recorded state, and shows operators what is new. The record may lag behind the watcher's signal that
+// the metadata is known.
 func (r *run) enter(ctx workflow.Context, record lifecycle.DownloadRecord) {
+	r.last = record
 	if r.Left = record.Left; record.Place != r.Place {
-		r.takeSource(ctx, record)
+		r.takeSource(record)
 	}
-	if record.Removing && r.canceled == "" { // as after a reset
-		r.canceled = fault.CancelledByUser
+	if record.CancelRequested { // as after a reset
+		r.cancel()
 	}
+	r.toSend, r.Attention, r.NoMetadata = record.ToSend, record.Attention, r.NoMetadata && record.NoMetadata
 
-	r.toSend = record.ToSend
-	if record.ImportFailed != r.ImportFailed {
-		r.ImportFailed = record.ImportFailed
-		r.show(ctx)
+	if record.Status != r.Status {
+		r.Status, r.reason, r.Since = record.Status, record.Reason, workflow.Now(ctx).UTC()
 	}
-
-	if record.Status == r.Status {
-		return
-	}
-
-	r.Status, r.reason, r.Since = record.Status, record.Reason, workflow.Now(ctx).UTC()
 	r.show(ctx)
 }
 
@@ -200,64 +205,49 @@ func (r *run) show(ctx workflow.Context) {
 	r.describe(ctx)
 	record.Show(ctx, record.Shown{
 		Stage: string(r.Status), WaitsFor: r.waits(), DeadlineAt: r.GraceEnds,
-		Attention: r.attention() != "" && !lifecycle.Download.Terminal(r.Status),
+		Attention: r.Attention != "" && !lifecycle.Download.Terminal(r.Status),
 	})
 }
 
 func (r *run) view() lifecycle.StateView {
-	return lifecycle.StateView{State: string(r.Status), Since: r.Since, WaitsFor: r.waitsFor(), DeadlineAt: r.GraceEnds}
+	return lifecycle.StateView{State: string(r.Status), Since: r.Since, WaitsFor: r.waits(), DeadlineAt: r.GraceEnds}
 }
 
-// waitsFor is what the download waits for, for people.
-func (r *run) waitsFor() string {
-	if r.waits() == lifecycle.WaitsForQBittorrent && r.canceled != "" {
-		return "qBittorrent, to remove the torrent"
-	}
-	return map[string]string{
-		lifecycle.WaitsForTorrent: "the torrent, which is missing", lifecycle.WaitsForQBittorrent: "qBittorrent",
-		lifecycle.WaitsForLibrary:  r.library(),
-		lifecycle.WaitsForProgress: "progress: there has been none for long",
-	}[r.waits()]
+// meanings explains each value of waits_for.
+var meanings = map[string]string{
+	lifecycle.WaitsForSlot:        "a place among the active downloads",
+	lifecycle.WaitsForMetadata:    "the metadata of its magnet link",
+	lifecycle.WaitsForSpace:       "room on the disk",
+	lifecycle.WaitsForTorrent:     "the torrent, which is missing",
+	lifecycle.WaitsForQBittorrent: "qBittorrent, to download the torrent",
+	lifecycle.WaitsForPeers:       "peers: there has been no progress for long",
+	lifecycle.WaitsForStart:       "somebody to start the torrent in qBittorrent, where it was stopped",
+	lifecycle.WaitsForImport:      "its files, which are being put into the library folder",
 }
 
 func (r *run) waits() string {
-	return lifecycle.DownloadWaitsFor(r.Status, r.canceled != "", r.GraceEnds != nil, r.importing, r.attention())
-}
-
-// attention is why a person should look; empty: no need.
-func (r *run) attention() fault.Code {
-	switch {
-	case r.ImportFailed:
-		return fault.ImportFailed
-	case r.Stalled:
-		return fault.Stalled
-	default:
-		return ""
-	}
-}
-
-func (r *run) library() string {
-	if r.ImportFailed {
-		return "a person to repeat the import: the files could not be put into the library folder"
-	}
-	return "its files, which are being put into the library folder"
+	return lifecycle.DownloadWaitsFor(lifecycle.DownloadWaits{
+		State: r.Status, Ending: r.canceled != "", Missing: r.GraceEnds != nil, Complete: r.Complete, NoRoom: r.NoRoom,
+		NoMetadata: r.NoMetadata, Attention: r.Attention,
+	})
 }
 
 // describe updates the current details in the Web UI.
 func (r *run) describe(ctx workflow.Context) {
-	record.ShowDetails(ctx, lifecycle.DownloadTitle(r.id, workflow.GetInfo(ctx).WorkflowExecution.ID),
-		fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339)), r.sourceShown(),
-		record.WaitsFor(r.waitsFor()), record.EndsAt(r.GraceEnds))
-}
-
-// ending is the error that the workflow closes with; nil: completed.
-func (r *run) ending() error {
-	switch r.Status {
-	case lifecycle.DownloadCompleted:
-		return nil
-	case lifecycle.DownloadCanceled:
-		return temporal.NewCanceledError()
-	default:
-		return temporalio.Failed(fmt.Sprintf("the job ended %s", r.Status), string(r.reason))
+	waits := r.waits()
+	means := meanings[waits]
+	switch {
+	case waits == lifecycle.WaitsForQBittorrent && r.canceled != "":
+		means = "qBittorrent, to remove the torrent"
+	case waits == lifecycle.WaitsForImport && r.Attention == fault.ImportFailed:
+		means = "a person to repeat the import: the files could not be put into the library folder"
 	}
+
+	source := ""
+	if r.Sources > 0 {
+		source = fmt.Sprintf("Source %d of %d.", r.Place, r.Sources)
+	}
+	record.ShowDetails(ctx, lifecycle.DownloadTitle(r.id, workflow.GetInfo(ctx).WorkflowExecution.ID),
+		fmt.Sprintf("**%s** since %s", r.Status, r.Since.Format(time.RFC3339)), source,
+		record.WaitsFor(waits, means), record.EndsAt(r.GraceEnds))
 }

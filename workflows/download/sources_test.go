@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// next is the record's change of the source.
+// next is the recorded switch of the source.
 func (p *play) next(by lifecycle.DownloadSwitch) {
 	p.did(fmt.Sprint("next ", by.From, " ", by.To), string(by.Outcome))
 	p.mu.Lock()
@@ -27,7 +27,7 @@ func (p *play) next(by lifecycle.DownloadSwitch) {
 	p.record.Left = p.record.Place < p.record.Sources
 }
 
-// newSources is a play of a job with so many sources.
+// newSources is a play of a job with this many sources.
 func newSources(t *testing.T, sources int) *play {
 	t.Helper()
 	p := newPlay(t)
@@ -35,13 +35,13 @@ func newSources(t *testing.T, sources int) *play {
 	return p
 }
 
-// of lets the watcher see the torrent of a source.
+// of lets the watcher see a source's torrent.
 func (p *play) of(place int, after time.Duration, o lifecycle.Observation) {
 	o.Place = place
 	p.seen(after, o)
 }
 
-// earlier lets the watcher see that the torrent of another source is complete.
+// earlier lets the watcher see that another source's torrent is complete.
 func (p *play) earlier(place int, after time.Duration) {
 	complete := lifecycle.Observation{JobID: jobID, Place: place, State: lifecycle.ObservedComplete}
 	p.after(after, func() { p.SignalWorkflow(lifecycle.DownloadEarlierSignal, complete) })
@@ -55,8 +55,8 @@ var (
 	complete = lifecycle.Observation{State: lifecycle.ObservedComplete}
 )
 
-// TestStallMakesRoom tries the next source in place of one that stands still; what is seen late of the first one, or
-// for another time, changes nothing.
+// TestStallMakesRoom tries the next source instead of a stalled one; late or repeated observations of the first one
+// change nothing.
 func TestStallMakesRoom(t *testing.T) {
 	t.Parallel()
 	p := newSources(t, 2)
@@ -88,7 +88,7 @@ func TestFailuresMakeRoom(t *testing.T) {
 	p.wantFailed(fault.ProviderError)
 }
 
-// TestOutageTakesNoSource fails a job, with all its sources, for what another source cannot help with.
+// TestOutageTakesNoSource fails a job, with all its sources, for a reason that no other source can help with.
 func TestOutageTakesNoSource(t *testing.T) {
 	t.Parallel()
 	for code, reason := range map[fault.Code]fault.Code{
@@ -106,8 +106,8 @@ func TestOutageTakesNoSource(t *testing.T) {
 	}
 }
 
-// TestEarlierSourceCompletes returns to the first source when its torrent is complete before that of the second, also
-// while the second waits for room.
+// TestEarlierSourceCompletes returns to the first source if its torrent completes before the second one's, even while
+// the second waits for disk space.
 func TestEarlierSourceCompletes(t *testing.T) {
 	t.Parallel()
 	for name, waits := range map[string]bool{"added": false, "no room": true} {
@@ -155,7 +155,7 @@ func TestCancelDuringSecondSource(t *testing.T) {
 	p.wantCanceled()
 }
 
-// TestSourceChangedElsewhere goes on with the source that the record has, as after a reset.
+// TestSourceChangedElsewhere continues with the recorded source, as after a reset.
 func TestSourceChangedElsewhere(t *testing.T) {
 	t.Parallel()
 	p := newSources(t, 3)
@@ -163,6 +163,24 @@ func TestSourceChangedElsewhere(t *testing.T) {
 	p.of(1, time.Minute, complete)
 	p.of(2, time.Hour, complete)
 	p.run("add", "complete", "add", "complete")
+	p.wantCompleted()
+}
+
+// TestMagnets shows that a magnet link's metadata is missing, anew for each source. A record that lags behind the
+// watcher's signal does not bring that back.
+func TestMagnets(t *testing.T) {
+	t.Parallel()
+	p := newSources(t, 2)
+	p.record.NoMetadata = true
+	p.after(time.Second, func() { p.wantView("queued", lifecycle.WaitsForMetadata) })
+	p.of(1, time.Minute, lifecycle.Observation{})
+	p.after(2*time.Minute, func() { p.wantView("queued", lifecycle.WaitsForSlot) })
+	p.of(1, 3*time.Minute, begun)
+	p.after(4*time.Minute, func() { p.wantView("downloading", lifecycle.WaitsForQBittorrent) })
+	p.of(1, time.Hour, overdue)
+	p.after(2*time.Hour, func() { p.wantView("downloading", lifecycle.WaitsForMetadata) })
+	p.of(2, 3*time.Hour, complete)
+	p.run("add", "begin", "next 1 0 stalled", "add", "complete")
 	p.wantCompleted()
 }
 

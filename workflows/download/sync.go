@@ -10,7 +10,7 @@ import (
 
 var downloadSync *activities.Sync
 
-// Sync lets one activity watch all downloads.
+// Sync runs one activity that watches all downloads.
 func Sync(ctx workflow.Context) error {
 	watching := record.Watching(ctx, lifecycle.MainQueue, "watch over all downloads")
 	record.ShowDetails(

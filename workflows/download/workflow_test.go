@@ -21,11 +21,12 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
 const jobID = int64(42)
 
-// play is a workflow with skipped time whose record and qBittorrent are played here.
+// play is a workflow with skipped time and a simulated record and qBittorrent.
 type play struct {
 	*testsuite.TestWorkflowEnvironment
 	t     *testing.T
@@ -42,8 +43,9 @@ type play struct {
 	remove func(nth int) error
 	resume func(nth int) error
 	move   func() error
-	send   func(nth int) error // nil: nobody wishes it
-	needs  bool                // whether a job needs an import: there is a library folder
+	decide func()              // decides a request
+	send   func(nth int) error // nil: not requested
+	needs  bool                // a job needs an import: there is a library folder
 	counts map[string]int
 }
 
@@ -54,7 +56,7 @@ func newPlay(t *testing.T) *play {
 	p.add = func(context.Context, int) (lifecycle.DownloadRecord, error) { return p.record, nil }
 	p.look = func(int) (activities.Requery, error) { return activities.Requery{}, nil }
 	p.remove, p.resume = func(int) error { return nil }, func(int) error { return nil }
-	p.move = func() error { return nil }
+	p.move, p.decide = func() error { return nil }, func() {}
 	p.SetTestTimeout(time.Minute) // the clock is real while an activity runs
 	p.SetWorkflowRunTimeout(1000 * time.Hour)
 	p.RegisterWorkflowWithOptions(
@@ -94,7 +96,12 @@ func newPlay(t *testing.T) *play {
 	}).Maybe()
 	p.OnActivity(downloads.NoteDownload, mock.Anything, mock.Anything).Return(func(_ context.Context, n activities.Note) (lifecycle.DownloadRecord, error) {
 		p.did(n.Type, string(n.Reason))
-		p.record.ImportFailed = p.record.ImportFailed || n.Type == lifecycle.DownloadImportFailed
+		if attention, changed := map[string]fault.Code{
+			lifecycle.DownloadStalled: fault.Stalled, lifecycle.DownloadStopped: fault.TorrentStopped, lifecycle.DownloadRecovered: "",
+			lifecycle.DownloadImportFailed: fault.ImportFailed,
+		}[n.Type]; changed {
+			p.record.Attention = attention
+		}
 		return p.record, nil
 	}).Maybe()
 	p.OnActivity(downloads.MoveDownload, mock.Anything, mock.Anything).Return(func(_ context.Context, m lifecycle.DownloadMove) (lifecycle.DownloadRecord, error) {
@@ -104,7 +111,7 @@ func newPlay(t *testing.T) *play {
 
 		if m.Action == lifecycle.DownloadActionComplete && p.needs && !lifecycle.Download.Terminal(p.record.Status) {
 			record := p.record
-			record.NeedsImport = !record.ImportFailed
+			record.NeedsImport = record.Attention != fault.ImportFailed
 			return record, nil
 		}
 
@@ -112,6 +119,9 @@ func newPlay(t *testing.T) *play {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 
+		if lifecycle.Download.Terminal(p.record.Status) {
+			return p.record, nil
+		}
 		switch m.Action {
 		case lifecycle.DownloadActionBegin:
 			p.record.Status = lifecycle.DownloadDownloading
@@ -136,7 +146,7 @@ func newPlay(t *testing.T) *play {
 	return p
 }
 
-// did notes a step and gives how often it was done.
+// did records a step and returns how often it was done.
 func (p *play) did(what, reason string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +155,7 @@ func (p *play) did(what, reason string) int {
 	return p.counts[what]
 }
 
-// after lets something happen so long after the start.
+// after schedules something this long after the start.
 func (p *play) after(d time.Duration, do func()) { p.RegisterDelayedCallback(do, d) }
 
 // seen makes the watcher report something this long after the start.
@@ -154,7 +164,7 @@ func (p *play) seen(d time.Duration, o lifecycle.Observation) {
 	p.after(d, func() { p.SignalWorkflow(lifecycle.DownloadObservedSignal, o) })
 }
 
-// saw is seen without more.
+// saw is seen with only a state.
 func (p *play) saw(d time.Duration, state string) { p.seen(d, lifecycle.Observation{State: state}) }
 
 func (p *play) run(want ...string) {
@@ -170,7 +180,7 @@ func (p *play) run(want ...string) {
 	}
 }
 
-// took says how long the workflow lived.
+// took checks how long the workflow lived.
 func (p *play) took(least, most time.Duration) {
 	p.t.Helper()
 	if took := p.Now().Sub(p.began); took < least || took > most {
@@ -201,7 +211,7 @@ func (p *play) wantCompleted() {
 	}
 }
 
-// TestCompleteAtFirstSight leaves the way through downloading to the record.
+// TestCompleteAtFirstSight leaves the transition through downloading to the record.
 func TestCompleteAtFirstSight(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
@@ -210,7 +220,7 @@ func TestCompleteAtFirstSight(t *testing.T) {
 	p.wantCompleted()
 }
 
-// TestIsSent sends what has completed to the chat, where that is wished. The download completes whatever becomes of it.
+// TestIsSent sends completed files to the chat on request. The download completes whatever happens to that.
 func TestIsSent(t *testing.T) {
 	t.Parallel()
 	away := temporal.NewApplicationError("away", string(fault.StoreUnavailable))
@@ -266,7 +276,7 @@ func TestTwice(t *testing.T) {
 	p.wantCompleted()
 }
 
-// TestMissing has a line for each way the grace can go. The times are those of the watcher's signals.
+// TestMissing has a case for each course of the grace. The times are those of the watcher's signals.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	minute := time.Minute
@@ -305,7 +315,7 @@ func TestMissing(t *testing.T) {
 		p.look = func(int) (activities.Requery, error) {
 			if p.Now().Sub(p.began) < time.Hour {
 				return activities.Requery{}, temporal.NewApplicationErrorWithOptions("away", string(fault.ProviderUnavailable),
-					temporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Minute}) // the test environment tries ten times only
+					temporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Minute}) // the test environment makes only ten attempts
 			}
 			return activities.Requery{Found: true}, nil
 		}
@@ -334,7 +344,7 @@ func TestMissing(t *testing.T) {
 		p.saw(10*time.Second, lifecycle.ObservedAbsent)
 		p.look = func(int) (activities.Requery, error) { return activities.Requery{Found: true}, nil }
 		p.saw(100*time.Second, lifecycle.ObservedPresent)
-		p.saw(200*time.Second, lifecycle.ObservedAbsent) // a grace of its own
+		p.saw(200*time.Second, lifecycle.ObservedAbsent) // with its own grace
 		p.saw(230*time.Second, lifecycle.ObservedComplete)
 		p.run("add", "went_missing", "look", "found_again", "went_missing", "found_again", "complete")
 		p.wantCompleted()
@@ -430,7 +440,7 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// TestNotBegun has a line for each way a job can fail to be handed over.
+// TestNotBegun has a case for each way handing over a job can fail.
 func TestNotBegun(t *testing.T) {
 	t.Parallel()
 	fails := func(code fault.Code) error { return temporal.NewApplicationError("no", string(code)) }
@@ -476,13 +486,13 @@ func TestNotBegun(t *testing.T) {
 		t.Parallel()
 		p := newPlay(t)
 		p.record.CancelRequested = true
-		p.run("add", "remove", "cancel cancelled_by_user")
+		p.run("remove", "cancel cancelled_by_user")
 		p.wantCanceled()
 	})
 }
 
-// TestBeginsLate waits for room, for a record that is away and for a qBittorrent that starts: none of it costs the job
-// its attempts.
+// TestBeginsLate waits for disk space, for an unavailable record and for a starting qBittorrent: none of it costs the
+// job attempts.
 func TestBeginsLate(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
@@ -494,6 +504,9 @@ func TestBeginsLate(t *testing.T) {
 		}
 		if nth > len(codes) {
 			return p.record, nil
+		}
+		if codes[nth-1] == fault.StoreUnavailable {
+			return p.record, temporalio.Interrupted(0)
 		}
 		return p.record, temporal.NewApplicationError("no", string(codes[nth-1]))
 	}
@@ -509,8 +522,8 @@ func TestBeginsLate(t *testing.T) {
 	p.wantCompleted()
 }
 
-// TestCancels ends jobs in each place where one can wait, by signal, by a signal that names the job, and by
-// cancellation of the workflow.
+// TestCancels ends jobs in each waiting state, by signal, by a signal that names the job, and by cancellation of the
+// workflow.
 func TestCancels(t *testing.T) {
 	t.Parallel()
 	away := temporal.NewApplicationError("away", string(fault.ProviderUnavailable))
@@ -572,7 +585,7 @@ func TestCancels(t *testing.T) {
 	}
 }
 
-// TestForOthers ignores signals that are meant for the job before.
+// TestForOthers ignores signals meant for the previous job.
 func TestForOthers(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
@@ -588,7 +601,7 @@ func TestForOthers(t *testing.T) {
 	p.wantCompleted()
 }
 
-// TestCancelAndCompletion lets both come at the same moment, in either order: one end.
+// TestCancelAndCompletion sends both at the same moment, in either order: one end.
 func TestCancelAndCompletion(t *testing.T) {
 	t.Parallel()
 	complete := lifecycle.Observation{JobID: jobID, State: lifecycle.ObservedComplete}
@@ -617,7 +630,7 @@ func TestCancelAndCompletion(t *testing.T) {
 	})
 }
 
-// TestStalls raises attention and lowers it again; a setting of the watcher's ends the job.
+// TestStalls sets attention and clears it again; a setting of the watcher's ends the job.
 func TestStalls(t *testing.T) {
 	t.Parallel()
 	t.Run("and goes on", func(t *testing.T) {
@@ -633,7 +646,43 @@ func TestStalls(t *testing.T) {
 	})
 }
 
-// TestForgottenCompletion cancels a job whose completion stands in the record, although the workflow does not know.
+// TestIsStopped shows a torrent that someone has stopped in qBittorrent, and its resumption.
+func TestIsStopped(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	p.seen(time.Second, lifecycle.Observation{Stopped: true})
+	p.seen(time.Minute, lifecycle.Observation{Stopped: true})
+	p.after(2*time.Minute, func() { p.wantView("queued", lifecycle.WaitsForStart) })
+	p.saw(time.Hour, lifecycle.ObservedDownloading)
+	p.saw(2*time.Hour, lifecycle.ObservedComplete)
+	p.run("add", "stopped", "recovered", "begin", "complete")
+	p.wantCompleted()
+}
+
+// TestStoppedAfterAStall lets someone stop a stalled torrent, and start it again while it is stalled: the workflow must
+// read the record.
+func TestStoppedAfterAStall(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	p.saw(time.Second, lifecycle.ObservedDownloading)
+	for i, c := range []struct {
+		seen  lifecycle.Observation
+		waits string
+	}{
+		{lifecycle.Observation{Stalled: true}, lifecycle.WaitsForPeers},
+		{lifecycle.Observation{Stopped: true}, lifecycle.WaitsForStart},
+		{lifecycle.Observation{Stalled: true}, lifecycle.WaitsForPeers},
+		{lifecycle.Observation{}, lifecycle.WaitsForQBittorrent},
+	} {
+		p.seen(time.Duration(i+1)*time.Hour, c.seen)
+		p.after(time.Duration(i+1)*time.Hour+time.Minute, func() { p.wantView("downloading", c.waits) })
+	}
+	p.saw(5*time.Hour, lifecycle.ObservedComplete)
+	p.run("add", "begin", "stalled", "stopped", "stalled", "recovered", "complete")
+	p.wantCompleted()
+}
+
+// TestForgottenCompletion cancels a job whose completion is recorded, although the workflow does not know.
 func TestForgottenCompletion(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
@@ -645,7 +694,7 @@ func TestForgottenCompletion(t *testing.T) {
 	p.wantCompleted()
 }
 
-// TestEndsElsewhere takes over an end that the record has already.
+// TestEndsElsewhere adopts an already recorded end.
 func TestEndsElsewhere(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
@@ -657,7 +706,7 @@ func TestEndsElsewhere(t *testing.T) {
 	p.wantFailed(fault.TerminatedByOperator)
 }
 
-// TestContinuesAsNew hands over in the middle of a grace, and the next run goes on with it.
+// TestContinuesAsNew hands over during a grace, and the next run continues it.
 func TestContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t)
@@ -706,22 +755,22 @@ func TestStateQuery(t *testing.T) {
 		if err == nil {
 			err = value.Get(&view)
 		}
-		if err != nil || view.State != status || !strings.HasPrefix(view.WaitsFor, waitsFor) || (waitsFor == "") != (view.WaitsFor == "") {
+		if err != nil || view.State != status || view.WaitsFor != waitsFor {
 			t.Errorf("got %+v, %v; want %s, %q", view, err, status, waitsFor)
 		}
 	}
 
-	p.after(time.Second, func() { state("queued", "qBittorrent") })
+	p.after(time.Second, func() { state("queued", lifecycle.WaitsForSlot) })
 	p.saw(2*time.Second, lifecycle.ObservedDownloading)
-	p.after(3*time.Second, func() { state("downloading", "qBittorrent") })
+	p.after(3*time.Second, func() { state("downloading", "qbittorrent") })
 	p.saw(4*time.Second, lifecycle.ObservedAbsent)
-	p.after(5*time.Second, func() { state("downloading", "the torrent, which is missing") })
+	p.after(5*time.Second, func() { state("downloading", "torrent") })
 	p.saw(6*time.Second, lifecycle.ObservedPresent)
 	p.seen(7*time.Second, lifecycle.Observation{State: lifecycle.ObservedPresent, Stalled: true})
-	p.after(8*time.Second, func() { state("downloading", "progress") })
+	p.after(8*time.Second, func() { state("downloading", lifecycle.WaitsForPeers) })
 	p.after(9*time.Second, func() { p.SignalWorkflow(lifecycle.CancelSignal, nil) })
 	p.remove = func(nth int) error {
-		state("downloading", "qBittorrent, to remove")
+		state("downloading", "qbittorrent")
 		return nil
 	}
 
@@ -729,7 +778,7 @@ func TestStateQuery(t *testing.T) {
 	state("canceled", "")
 }
 
-// TestSync continues as new for ever, also after the watcher was lost.
+// TestSync continues as new forever, even after the watcher was lost.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	env := testtemporal.Environment()

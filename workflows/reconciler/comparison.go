@@ -13,15 +13,15 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// Names that operators use. The id of a run is the schedule's id followed by the time of its start.
+// Names used by operators. A run's id is the schedule's id followed by its start time.
 const (
 	ComparisonType     = "Comparison"
 	ComparisonSchedule = "comparison"
 	ComparisonTitle    = "Compares all live rows with all running workflows"
 )
 
-// Compare compares one workload after the other, and returns what was compared. Each has an activity of its own: a lost
-// worker repeats one workload only. The activity names the next one, so that a new workload changes no history.
+// Compare compares one workload after the other, and returns what was compared. Each has its own activity: a lost
+// worker repeats only one workload. The activity names the next one, so that a new workload changes no history.
 func Compare(ctx workflow.Context) (all []reconcile.Compared, err error) {
 	comparing := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,
@@ -50,10 +50,10 @@ func Compare(ctx workflow.Context) (all []reconcile.Compared, err error) {
 func comparisonDetails(all []reconcile.Compared) string {
 	lines := []string{"Runs once an hour, in slices, so that nobody feels it.", ""}
 	if len(all) > 0 {
-		lines = append(lines, "| workload | live rows | running workflows | new findings | ms |", "|---|---|---|---|---|")
+		lines = append(lines, "| workload | live rows | running workflows | new findings | outdated | ms |", "|---|---|---|---|---|---|")
 	}
 	for _, c := range all {
-		lines = append(lines, fmt.Sprintf("| %s | %d | %d | %d | %d |", c.Workload, c.Live, c.Running, c.Findings, c.Millis))
+		lines = append(lines, fmt.Sprintf("| %s | %d | %d | %d | %d | %d |", c.Workload, c.Live, c.Running, c.Findings, c.Outdated, c.Millis))
 	}
 	return strings.Join(lines, "\n")
 }

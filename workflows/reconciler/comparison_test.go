@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
@@ -18,6 +19,7 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
+	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/reconciler"
 )
 
@@ -28,7 +30,7 @@ var results = map[string]reconcile.Compared{
 	"delivery": {Workload: "task", Live: 3, Running: 3, Last: true},
 }
 
-// TestCompare compares one workload after the other, and tries one again after an outage.
+// TestCompare compares one workload after the other, and retries one after an outage.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	env := testtemporal.Environment()
@@ -47,15 +49,16 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestSchedule makes the schedule on a real server twice, with a change of an operator in between, and triggers it as a
-// sweep does: not before it exists, not while it is paused, and never two comparisons at once.
+// TestSchedule creates the schedule on a real server twice, with an operator's change in between, and triggers it like
+// a sweep: not before it exists, not while it is paused, and never two comparisons at once.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs Temporal")
 	}
 
-	c, ctx := connect(t), t.Context()
+	schedules, ctx := connect(t), t.Context()
+	c := schedules.Temporal
 	goOn := make(chan struct{})
 	serve(t, c, func(ctx context.Context, _ string) (reconcile.Compared, error) {
 		select {
@@ -76,10 +79,10 @@ func TestSchedule(t *testing.T) {
 		t.Errorf("without a schedule: %v", err)
 	}
 
-	must(reconciler.EnsureSchedules(ctx, c))
+	must(reconciler.EnsureSchedules(ctx, schedules))
 	schedule := c.ScheduleClient().GetHandle(ctx, reconciler.ComparisonSchedule)
 	must(schedule.Pause(ctx, client.SchedulePauseOptions{Note: "the auditors are here"}))
-	must(reconciler.EnsureSchedules(ctx, c))
+	must(reconciler.EnsureSchedules(ctx, schedules))
 	must(reconciler.Trigger(ctx, c))
 	about, err := schedule.Describe(ctx)
 	must(err)
@@ -105,23 +108,26 @@ func TestSchedule(t *testing.T) {
 	close(goOn)
 }
 
-// TestSweepContinues makes two sweeps by the schedule on a real server: the second one gets what the first one has seen.
+// TestSweepContinues makes two short runs by the schedule on a real server: the second one gets the first one's result.
 func TestSweepContinues(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs Temporal")
 	}
 
-	c := connect(t)
+	schedules := connect(t)
+	c := schedules.Temporal
 	serve(t, c, func(context.Context, string) (reconcile.Compared, error) { return results["delivery"], nil })
-	if err := reconciler.EnsureSchedules(t.Context(), c); err != nil {
+	if err := reconciler.EnsureSchedules(t.Context(), schedules); err != nil {
 		t.Fatal(err)
 	}
 
 	schedule := c.ScheduleClient().GetHandle(t.Context(), reconciler.ScheduleID)
 	for n := 1; n <= 2; n++ {
-		if err := schedule.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
-			t.Fatal(err)
+		if n > 1 { // the first one begins with the schedule
+			if err := schedule.Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		var swept reconcile.Sweep
 		if err := c.GetWorkflow(t.Context(), started(t, c, reconciler.ScheduleID, n), "").Get(t.Context(), &swept); err != nil {
@@ -133,7 +139,7 @@ func TestSweepContinues(t *testing.T) {
 	}
 }
 
-// TestSweepWithoutResult begins anew when the result of the last sweep cannot be read.
+// TestSweepWithoutResult starts over if the last sweep's result is unreadable.
 func TestSweepWithoutResult(t *testing.T) {
 	t.Parallel()
 	env := testtemporal.Environment()
@@ -145,15 +151,56 @@ func TestSweepWithoutResult(t *testing.T) {
 		return reconcile.Sweep{Closed: 1}, nil
 	}, activity.RegisterOptions{Name: "Reconcile"})
 
-	env.ExecuteWorkflow(reconciler.Run)
+	env.ExecuteWorkflow(reconciler.Run, time.Duration(0))
 	var swept reconcile.Sweep
 	if err := env.GetWorkflowResult(&swept); err != nil || swept.Closed != 1 {
 		t.Errorf("%+v, %v", swept, err)
 	}
 }
 
-// connect connects to a namespace of the test's own: schedules stay.
-func connect(t *testing.T) client.Client {
+// TestAnHourOfSweeps runs the reconciler from the middle of a minute, with a slow sweep and one that first fails: it
+// sweeps three times a minute, each time with the last sweep's result, and ends a third of a minute before the schedule
+// begins the next run.
+func TestAnHourOfSweeps(t *testing.T) {
+	t.Parallel()
+	env := testtemporal.Environment()
+	began := time.Date(2026, 11, 28, 9, 0, 31, 0, time.UTC)
+	env.SetStartTime(began)
+	var at []time.Time
+	failed := false
+	env.RegisterActivityWithOptions(func(context.Context, reconcile.Sweep) (reconcile.Sweep, error) {
+		return reconcile.Sweep{}, nil
+	}, activity.RegisterOptions{Name: "Reconcile"})
+	env.OnActivity("Reconcile", mock.Anything, mock.Anything).Return(func(_ context.Context, last reconcile.Sweep) (reconcile.Sweep, error) {
+		if len(at) == 9 && !failed {
+			failed = true
+			return reconcile.Sweep{}, errors.New("PostgreSQL is away")
+		}
+		if last.Closed != len(at) {
+			t.Errorf("sweep %d begins with what sweep %d has seen", len(at)+1, last.Closed)
+		}
+		at = append(at, env.Now())
+		return reconcile.Sweep{Closed: last.Closed + 1}, nil
+	}).After(100 * time.Millisecond)
+
+	env.ExecuteWorkflow(reconciler.Run, time.Hour)
+	var swept reconcile.Sweep
+	if err := env.GetWorkflowResult(&swept); err != nil || swept.Closed != len(at) {
+		t.Errorf("after %d sweeps: %+v, %v", len(at), swept, err)
+	}
+	for i, at := range at {
+		if i > 0 && i != 9 && at.Sub(began.Truncate(reconciler.Every)).Truncate(reconciler.Every) != time.Duration(i)*reconciler.Every {
+			t.Errorf("sweep %d is at %s", i+1, at)
+		}
+	}
+	next := time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
+	if left := next.Sub(env.Now()); len(at) != 179 || left <= 0 || left > reconciler.Every {
+		t.Errorf("it ends after %d sweeps at %s", len(at), env.Now())
+	}
+}
+
+// connect connects to the test's own namespace: schedules persist.
+func connect(t *testing.T) temporalio.Schedules {
 	t.Helper()
 	server, namespace := testtemporal.Namespace(t)
 	c, err := client.Dial(client.Options{HostPort: server.Address, Namespace: namespace, Logger: slog.New(slog.DiscardHandler)})
@@ -161,15 +208,17 @@ func connect(t *testing.T) client.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	return c
+	return temporalio.Schedules{Temporal: c, Namespace: namespace}
 }
 
-// serve starts a worker whose comparisons are made by an activity of the test's own.
+// serve starts a worker whose comparisons are made by the test's activity.
 func serve(t *testing.T, c client.Client, compare any) {
 	t.Helper()
 	w := worker.New(c, lifecycle.MainQueue, testtemporal.WorkerOptions())
 	w.RegisterWorkflowWithOptions(reconciler.Compare, workflow.RegisterOptions{Name: reconciler.ComparisonType})
-	w.RegisterWorkflowWithOptions(reconciler.Run, workflow.RegisterOptions{Name: reconciler.WorkflowType})
+	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, lasting time.Duration) (reconcile.Sweep, error) {
+		return reconciler.Run(ctx, lasting%time.Hour) // the schedule's hour is one sweep
+	}, workflow.RegisterOptions{Name: reconciler.WorkflowType})
 	w.RegisterWorkflowWithOptions(reconciler.SweepMedia, workflow.RegisterOptions{Name: reconciler.MediaType})
 	w.RegisterActivityWithOptions(compare, activity.RegisterOptions{Name: "Compare"})
 	w.RegisterActivity(&reconcile.MediaSweep{})
@@ -199,16 +248,28 @@ func started(t *testing.T, c client.Client, scheduleID string, n int) (id string
 	return ""
 }
 
-// TestRecordHistoriesOfSchedules saves a sweep, a comparison of two workloads, and a sweep of media.
+// TestRecordHistoriesOfSchedules saves a short run of sweeps, a comparison of two workloads, and a sweep of media.
 func TestRecordHistoriesOfSchedules(t *testing.T) {
 	version := testtemporal.Record(t)
 	server := testtemporal.Take(t)
 	serve(t, server.Client, func(_ context.Context, after string) (reconcile.Compared, error) { return results[after], nil })
-	if err := reconciler.EnsureSchedules(t.Context(), server.Client); err != nil {
+	if err := reconciler.EnsureSchedules(t.Context(), temporalio.Schedules{Temporal: server.Client, Namespace: server.Namespace}); err != nil {
 		t.Fatal(err)
 	}
 
-	for _, schedule := range []string{reconciler.ScheduleID, reconciler.ComparisonSchedule, reconciler.MediaSchedule} {
+	_, err := server.Client.ExecuteWorkflow(
+		t.Context(), client.StartWorkflowOptions{ID: reconciler.ScheduleID, TaskQueue: lifecycle.MainQueue},
+		reconciler.WorkflowType, 80*time.Second, // two sweeps at least
+	)
+	if err == nil {
+		err = server.Client.GetWorkflow(t.Context(), reconciler.ScheduleID, "").Get(t.Context(), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	version.Save(t, "", reconciler.ScheduleID, server.History(t, reconciler.ScheduleID, ""))
+
+	for _, schedule := range []string{reconciler.ComparisonSchedule, reconciler.MediaSchedule} {
 		if err := server.Client.ScheduleClient().GetHandle(t.Context(), schedule).Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
 			t.Fatal(err)
 		}

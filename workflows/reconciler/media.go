@@ -11,7 +11,7 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// Names that operators use. The id of a run is the schedule's id followed by the time of its start.
+// Names used by operators. A run's id is the schedule's id followed by its start time.
 const (
 	MediaType     = "MediaSweep"
 	MediaSchedule = "media"
@@ -20,7 +20,7 @@ const (
 
 var media *reconcile.MediaSweep
 
-// SweepMedia checks all media once. After three tries it waits for the next hour: the folder may not be mounted.
+// SweepMedia checks all media once. After three attempts it waits for the next hour: the folder may not be mounted.
 func SweepMedia(ctx workflow.Context) error {
 	sweeping := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,

@@ -7,34 +7,23 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
-	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/temporalio"
 )
 
-// EnsureSchedules creates the schedules of sweeps, of comparisons, and of sweeps of media.
-func EnsureSchedules(ctx context.Context, c client.Client) error {
-	if err := ensure(ctx, c, ScheduleID, WorkflowType, Title, 20*time.Second); err != nil {
-		return err
+// EnsureSchedules creates or updates the schedules of sweeps, comparisons and media sweeps. Runs skipped by an outage
+// are not made up for: the next sweep continues from the last one, and triggers a comparison after a long outage.
+func EnsureSchedules(ctx context.Context, schedules temporalio.Schedules) error {
+	for _, schedule := range []temporalio.Schedule{
+		{ID: ScheduleID, WorkflowType: WorkflowType, Title: Title, Every: time.Minute, Input: []any{time.Hour}, AtOnce: true},
+		{ID: ComparisonSchedule, WorkflowType: ComparisonType, Title: ComparisonTitle, Every: time.Hour},
+		{ID: MediaSchedule, WorkflowType: MediaType, Title: MediaTitle, Every: time.Hour},
+	} {
+		schedule.CatchUp = time.Minute
+		if err := schedules.Ensure(ctx, schedule); err != nil {
+			return err
+		}
 	}
-	if err := ensure(ctx, c, ComparisonSchedule, ComparisonType, ComparisonTitle, time.Hour); err != nil {
-		return err
-	}
-	return ensure(ctx, c, MediaSchedule, MediaType, MediaTitle, time.Hour)
-}
-
-// ensure creates the schedule of a workflow without input. A run that has not ended is not joined by another. What an
-// outage has skipped is not made up for: the next sweep continues from the last one, and triggers a comparison after a
-// long outage.
-func ensure(ctx context.Context, c client.Client, id, workflowType, title string, every time.Duration) error {
-	return temporalio.EnsureSchedule(ctx, c, client.ScheduleOptions{
-		ID:   id,
-		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: every}}},
-		Action: &client.ScheduleWorkflowAction{
-			ID: id, Workflow: workflowType, TaskQueue: lifecycle.MainQueue, StaticSummary: title,
-		},
-		Overlap:       enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
-		CatchupWindow: time.Minute,
-	})
+	return nil
 }
 
 // Trigger starts a comparison now, unless one is running or an operator has paused the schedule.

@@ -1,8 +1,9 @@
-// Package reconciler keeps the record and Temporal in agreement: one Temporal Schedule looks at what is new, and another one
-// compares all.
+// Package reconciler keeps the record and Temporal in agreement: one Temporal Schedule continually checks what is new,
+// and another one compares everything.
 package reconciler
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -15,18 +16,23 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// Names that operators use. The id of a run is the schedule's id followed by the time of its start.
+// Names used by operators. A run's id is the schedule's id followed by its start time.
 const (
 	WorkflowType = "Reconciler"
 	ScheduleID   = "reconciler"
 	Title        = "Keeps the record and Temporal agreeing"
 )
 
+// Every is the interval between two sweeps.
+const Every = 20 * time.Second
+
 var reconciler *reconcile.Reconciler
 
-// Run is one sweep, and returns what it has seen, with which the next one begins. One that fails is tried again until it
-// succeeds, so that an outage costs one workflow.
-func Run(ctx workflow.Context) (reconcile.Sweep, error) {
+// Run sweeps every 20 seconds, the first time at once, and ends in time for the next run to begin lasting after the
+// minute in which this one began: a run is an hour of sweeps, some 2,000 events, so that users' workflows are not lost
+// among closed runs. It returns the last sweep, with which the next run begins. A failed sweep is retried until it
+// succeeds.
+func Run(ctx workflow.Context, lasting time.Duration) (reconcile.Sweep, error) {
 	sweeping := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,
 		StartToCloseTimeout: 10 * time.Minute,
@@ -36,14 +42,30 @@ func Run(ctx workflow.Context) (reconcile.Sweep, error) {
 	})
 
 	record.ShowDetails(ctx, Title, details(nil))
-	var last, sweep reconcile.Sweep
-	_ = workflow.GetLastCompletionResult(ctx, &last) // there is none, or it cannot be read: all is compared
-	if err := workflow.ExecuteActivity(sweeping, reconciler.Reconcile, last).Get(ctx, &sweep); err != nil {
-		return sweep, err
+	var sweep reconcile.Sweep
+	if err := workflow.GetLastCompletionResult(ctx, &sweep); err != nil {
+		sweep = reconcile.Sweep{} // there is none, or it is unreadable: everything is compared
 	}
 
-	record.ShowDetails(ctx, Title, details(&sweep))
-	return sweep, nil
+	for over := workflow.Now(ctx).Truncate(time.Minute).Add(lasting); ; {
+		var swept reconcile.Sweep
+		if err := workflow.ExecuteActivity(sweeping, reconciler.Reconcile, sweep).Get(ctx, &swept); err != nil {
+			return swept, err
+		}
+
+		sweep = swept
+		record.ShowDetails(ctx, Title, details(&sweep))
+
+		now := workflow.Now(ctx)
+		next := now.Truncate(Every).Add(Every)
+		if !next.Before(over) {
+			return sweep, nil
+		}
+		timer := workflow.NewTimerWithOptions(ctx, next.Sub(now), workflow.TimerOptions{Summary: "the next sweep"})
+		if err := timer.Get(ctx, nil); err != nil {
+			return sweep, err
+		}
+	}
 }
 
 // details shows operators the sweep; nil: it has not ended.
@@ -68,18 +90,11 @@ func details(s *reconcile.Sweep) string {
 		}
 	}
 
-	lines = append(lines, "", "Found in the 24 hours before: "+found(s.Day)+".", "",
+	var found []string
+	for _, kind := range workflow.DeterministicKeys(s.Day) {
+		found = append(found, fmt.Sprintf("%s %d", kind, s.Day[kind]))
+	}
+	lines = append(lines, "", "Found in the 24 hours before: "+cmp.Or(strings.Join(found, ", "), "nothing")+".", "",
 		what+" `starter findings` lists what was found.")
 	return strings.Join(lines, "\n")
-}
-
-func found(kinds map[string]int) string {
-	if len(kinds) == 0 {
-		return "nothing"
-	}
-	var parts []string
-	for _, kind := range workflow.DeterministicKeys(kinds) {
-		parts = append(parts, fmt.Sprintf("%s %d", kind, kinds[kind]))
-	}
-	return strings.Join(parts, ", ")
 }

@@ -1,14 +1,14 @@
 package record
 
 import (
-	"strings"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
 )
 
-// ShowDetails sets the current details of a workflow: the title, then one paragraph for each text that is not empty. It
-// costs no event. The title repeats the static summary, which Temporal drops when a workflow continues as new.
+// ShowDetails sets a workflow's current details: the title, then one paragraph for each nonempty text. It costs no
+// event. The title repeats the static summary, which Temporal drops when a workflow continues as new.
 func ShowDetails(ctx workflow.Context, title string, paragraphs ...string) {
 	details := title
 	for _, paragraph := range paragraphs {
@@ -19,15 +19,16 @@ func ShowDetails(ctx workflow.Context, title string, paragraphs ...string) {
 	workflow.SetCurrentDetails(ctx, details)
 }
 
-// WaitsFor is the paragraph that says what a workflow waits for; empty when it waits for nothing.
-func WaitsFor(what string) string {
-	if strings.TrimSpace(what) == "" {
+// WaitsFor is the paragraph about what a workflow waits for: its value of waits_for, and the meaning. It is empty if
+// the workflow waits for nothing.
+func WaitsFor(value, meaning string) string {
+	if value == "" {
 		return ""
 	}
-	return "Waits for " + what + "."
+	return fmt.Sprintf("Waits for `%s`: %s.", value, meaning)
 }
 
-// EndsAt is the paragraph that says when a state ends by itself; empty when it does not.
+// EndsAt is the paragraph about when a state times out; empty if it does not.
 func EndsAt(deadline *time.Time) string {
 	if deadline == nil {
 		return ""

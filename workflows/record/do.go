@@ -11,9 +11,10 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// Do runs a short activity that reads or writes the record, until it succeeds or is refused. The activity first runs as
-// a local one, which costs one event. When that fails, as in an outage of PostgreSQL, it runs as an ordinary activity
-// with unlimited retries. A cancelled workflow runs it too. The only error is a refusal (a non-retryable fault).
+// Do runs a short activity that reads or writes the record, until it succeeds or is refused. It first runs as a local
+// activity, which costs one event. If that fails, for example in an outage of PostgreSQL, it runs as an ordinary
+// activity with unlimited retries. A cancelled workflow runs it too. The only error is a refusal (a non-retryable
+// fault).
 func Do[In, Out any](
 	ctx workflow.Context, summary string, act func(context.Context, In) (Out, error), in In,
 ) (out Out, err error) {
@@ -26,7 +27,8 @@ func Do[In, Out any](
 	})
 
 	err = workflow.ExecuteLocalActivity(local, act, in).Get(ctx, &out)
-	if err == nil || isRefusal(err) {
+	refusal, _ := errors.AsType[*temporal.ApplicationError](err)
+	if err == nil || refusal != nil && refusal.NonRetryable() {
 		return out, err
 	}
 
@@ -39,9 +41,4 @@ func Do[In, Out any](
 
 	err = workflow.ExecuteActivity(retrying, act, in).Get(ctx, &out)
 	return out, err
-}
-
-func isRefusal(err error) bool {
-	refusal, ok := errors.AsType[*temporal.ApplicationError](err)
-	return ok && refusal.NonRetryable()
 }

@@ -11,7 +11,7 @@ func Answer[View any](ctx workflow.Context, view func() View) error {
 	return workflow.SetQueryHandler(ctx, lifecycle.StateQuery, func() (View, error) { return view(), nil })
 }
 
-// Updates sets the handlers of updates, one for each action. validate refuses an update without a trace in the history;
+// Updates sets the handlers of updates, one for each action. validate rejects an update without a trace in the history;
 // input describes an update's fields in the Web UI.
 func Updates[Action ~string, In, View any](
 	ctx workflow.Context, actions []Action, input string, validate func(workflow.Context, Action, In) error,

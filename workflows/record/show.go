@@ -13,16 +13,16 @@ import (
 type Shown struct {
 	Stage     string
 	WaitsFor  string // one of lifecycle.WaitsFor…; empty: nothing
-	Attention bool   // a person should look
+	Attention bool   // a person should check
 
-	// DeadlineAt is when the state ends by itself; nil: it does not. It is shown with a change of the others: it may come
-	// from a setting, and a setting must never decide whether there is an event.
+	// DeadlineAt is when the state times out; nil: it does not. It is shown only together with a change of the others: it
+	// may come from a setting, and a setting must never decide whether there is an event.
 	DeadlineAt *time.Time
 
-	Others []temporal.SearchAttributeUpdate // of one workload only, when they have changed
+	Others []temporal.SearchAttributeUpdate // specific to one workload, if changed
 }
 
-// Show sets the search attributes that have changed since the workflow set them, in one event. An attribute that cannot
+// Show sets the search attributes that changed since the workflow last set them, in one event. An attribute that cannot
 // be set must not stop a workflow.
 func Show(ctx workflow.Context, now Shown) {
 	updates := AppendKeyword(ctx, now.Others, temporalio.StageAttribute, now.Stage)
@@ -42,7 +42,7 @@ func Show(ctx workflow.Context, now Shown) {
 	}
 }
 
-// AppendKeyword appends the update of a keyword that has changed; an empty value unsets it.
+// AppendKeyword appends the update of a changed keyword; an empty value unsets it.
 func AppendKeyword(
 	ctx workflow.Context, updates []temporal.SearchAttributeUpdate, key temporal.SearchAttributeKeyKeyword, value string,
 ) []temporal.SearchAttributeUpdate {
@@ -56,7 +56,7 @@ func AppendKeyword(
 	}
 }
 
-// AppendTime appends the update of a time that has changed; nil unsets it.
+// AppendTime appends the update of a changed time; nil unsets it.
 func AppendTime(
 	ctx workflow.Context, updates []temporal.SearchAttributeUpdate, key temporal.SearchAttributeKeyTime, at *time.Time,
 ) []temporal.SearchAttributeUpdate {

@@ -11,8 +11,8 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// TestShowSetsWhatHasChanged shows a workflow in a row of conditions: only a change is an event, and what has gone is
-// absent.
+// TestShowSetsWhatHasChanged shows a workflow in a sequence of states: only a change is an event, and removed values
+// are absent.
 func TestShowSetsWhatHasChanged(t *testing.T) {
 	t.Parallel()
 	env := testtemporal.Environment()

@@ -7,8 +7,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Watching gives the options of an activity that watches something for an hour. Its workflow then continues as new, so
-// that its history stays small however long it runs.
+// Watching returns the options of an activity that watches something for an hour. Its workflow then continues as new,
+// so that its history stays small however long it runs.
 func Watching(ctx workflow.Context, queue, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           queue,

@@ -1,5 +1,5 @@
-// Package retention deletes old rows: a Temporal Schedule starts one short workflow a day. Operators pause, trigger and
-// move it with `temporal schedule`.
+// Package retention deletes old rows: a Temporal Schedule starts one short workflow a day. Operators pause and
+// trigger it with `temporal schedule`.
 package retention
 
 import (
@@ -14,7 +14,7 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// Names that operators use. The id of a run is the schedule's id followed by the time of its start.
+// Names used by operators. A run's id is the schedule's id followed by its start time.
 const (
 	WorkflowType = "Retention"
 	ScheduleID   = "retention"
@@ -24,8 +24,8 @@ const title = "Deletes old rows of the record"
 
 var rows *cleanup.OldRows
 
-// Run deletes what the policy does not keep, and returns the number of deleted rows of each kind. The policy decides
-// between no commands, so that it may change.
+// Run deletes what the policy does not keep, and returns the number of deleted rows of each kind. The policy does not
+// decide between commands, so it may change.
 func Run(ctx workflow.Context, policy operations.Retention) (map[string]int64, error) {
 	deleting := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           lifecycle.MainQueue,

@@ -19,12 +19,13 @@ import (
 	"stagecoach/internal/operations/cleanup"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/operations"
+	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/retention"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
 
-// TestRun tries again after an outage and gives what was deleted.
+// TestRun retries after an outage and returns what was deleted.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	env := testtemporal.Environment()
@@ -43,7 +44,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestDeletionsAreCounted deletes what is old, and wants all rows to be counted afterwards.
+// TestDeletionsAreCounted deletes old rows, and requires all rows to be recounted afterwards.
 func TestDeletionsAreCounted(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), testdb.URL(t)
@@ -74,16 +75,16 @@ func TestDeletionsAreCounted(t *testing.T) {
 	}
 }
 
-// TestSchedule makes the schedule on a real server, runs it at once, pauses and moves it as an operator would, and lets
-// a worker with another policy start.
+// TestSchedule creates the schedule on a real server, runs it at once, pauses it like an operator, and starts a worker
+// with another policy.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
 	}
 
-	c := serve(t).Client
-	ctx := t.Context()
+	server, schedules := serve(t)
+	c, ctx := server.Client, t.Context()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -92,8 +93,8 @@ func TestSchedule(t *testing.T) {
 	}
 
 	first, second := operations.Retention{"answers": 90}, operations.Retention{"answers": 30, "news": 7}
-	must(retention.EnsureSchedule(ctx, c, first))
-	must(retention.EnsureSchedule(ctx, c, first))
+	must(retention.EnsureSchedule(ctx, schedules, first))
+	must(retention.EnsureSchedule(ctx, schedules, first))
 	schedule := c.ScheduleClient().GetHandle(ctx, retention.ScheduleID)
 	_, deleted := trigger(t, c, 1)
 	_, answers := deleted["answers"]
@@ -102,18 +103,16 @@ func TestSchedule(t *testing.T) {
 	}
 
 	must(schedule.Pause(ctx, client.SchedulePauseOptions{Note: "the auditors are here"}))
-	must(schedule.Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
-		in.Description.Schedule.Spec.Calendars = []client.ScheduleCalendarSpec{{Hour: []client.ScheduleRange{{Start: 22}}}}
-		return &client.ScheduleUpdate{Schedule: &in.Description.Schedule}, nil
-	}}))
-	must(retention.EnsureSchedule(ctx, c, second))
+	must(retention.EnsureSchedule(ctx, schedules, second))
 	about, err := schedule.Describe(ctx)
 	must(err)
 	if !about.Schedule.State.Paused || about.Schedule.State.Note != "the auditors are here" {
 		t.Errorf("the pause is lost: %+v", about.Schedule.State)
 	}
-	if at := about.Schedule.Spec.Calendars; len(at) != 1 || at[0].Hour[0].Start != 22 {
-		t.Errorf("the operator's time is lost: %+v", at)
+	for _, at := range about.Info.NextActionTimes {
+		if at.UTC().Format(time.TimeOnly) != "03:00:00" {
+			t.Errorf("it runs at %s", at)
+		}
 	}
 
 	must(schedule.Unpause(ctx, client.ScheduleUnpauseOptions{}))
@@ -124,7 +123,7 @@ func TestSchedule(t *testing.T) {
 }
 
 // serve starts a worker on a server.
-func serve(t *testing.T) *testtemporal.Server {
+func serve(t *testing.T) (*testtemporal.Server, temporalio.Schedules) {
 	t.Helper()
 	server := testtemporal.Take(t)
 	w := worker.New(server.Client, lifecycle.MainQueue, testtemporal.WorkerOptions())
@@ -134,10 +133,10 @@ func serve(t *testing.T) *testtemporal.Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.Stop)
-	return server
+	return server, temporalio.Schedules{Temporal: server.Client, Namespace: server.Namespace}
 }
 
-// trigger runs the schedule for the nth time, and gives the workflow's id and what it has deleted.
+// trigger runs the schedule for the nth time, and returns the workflow's id and what it deleted.
 func trigger(t *testing.T, c client.Client, nth int) (id string, deleted map[string]int64) {
 	t.Helper()
 	schedule := c.ScheduleClient().GetHandle(t.Context(), retention.ScheduleID)
@@ -166,8 +165,8 @@ func trigger(t *testing.T, c client.Client, nth int) (id string, deleted map[str
 // TestRecordHistories saves the history that is replayed.
 func TestRecordHistories(t *testing.T) {
 	version := testtemporal.Record(t)
-	server := serve(t)
-	if err := retention.EnsureSchedule(t.Context(), server.Client, operations.Retention{"answers": 90}); err != nil {
+	server, schedules := serve(t)
+	if err := retention.EnsureSchedule(t.Context(), schedules, operations.Retention{"answers": 90}); err != nil {
 		t.Fatal(err)
 	}
 	id, _ := trigger(t, server.Client, 1)

@@ -12,25 +12,37 @@ import (
 
 // listen sets the handlers of all updates and of the query.
 func (t *run) listen(ctx workflow.Context) error {
-	err := record.Updates(
-		ctx, lifecycle.TaskUpdates, "the task: actor (a user id), comment, and for status to", t.validate, t.update,
-	)
+	var plain, written []lifecycle.TaskAction
+	for _, action := range lifecycle.TaskUpdates {
+		if action == lifecycle.TaskActionSubmit || action == lifecycle.TaskActionEdit {
+			written = append(written, action)
+		} else {
+			plain = append(plain, action)
+		}
+	}
+
+	err := record.Updates(ctx, plain, "the task: actor (a user id), comment, and for status to", t.validate, t.update)
+	if err != nil {
+		return err
+	}
+	err = record.Updates(ctx, written, "is for the API alone, which keeps what is written", t.validate, t.update)
 	if err != nil {
 		return err
 	}
 	return record.Answer(ctx, t.view)
 }
 
-// validate refuses an update without a trace in the history. It knows neither the members, the blockers nor the setting
-// of the workspace, and leaves what depends on them to the handler.
+// validate rejects an update without a trace in the history. It knows neither the members, the blockers nor the
+// workspace's setting, and leaves what depends on them to the handler. It leaves everything to the handler while the
+// record is being read, or will be: it may be ahead of the workflow.
 func (t *run) validate(_ workflow.Context, action lifecycle.TaskAction, in lifecycle.TaskInput) error {
 	if err := lifecycle.CheckTaskInput(action, in); err != nil {
 		return temporalio.Refusal(err)
 	}
 
 	caller := lifecycle.TaskCaller{ID: in.Actor, Member: true}
-	if t.state.Version == 0 || !t.state.Facts(nil).VisibleTo(caller) {
-		return nil // not read yet, or private: an administrator may see it
+	if t.state.Version == 0 || t.refreshes.Len() > 0 || t.mutex.IsLocked() || !t.state.Facts(nil).VisibleTo(caller) {
+		return nil // unknown, or private: an administrator may see it
 	}
 
 	_, _, err := lifecycle.DecideTask(t.state.Facts(nil), lifecycle.TaskAskOf(action, in, caller))
@@ -40,7 +52,8 @@ func (t *run) validate(_ workflow.Context, action lifecycle.TaskAction, in lifec
 	return nil
 }
 
-// update handles one request of a person or a program. It makes at most one transition, also when the request repeats.
+// update handles one request of a person or a program. It makes at most one transition, even if the request is
+// repeated.
 func (t *run) update(
 	ctx workflow.Context, action lifecycle.TaskAction, in lifecycle.TaskInput,
 ) (lifecycle.TaskView, error) {
@@ -51,7 +64,7 @@ func (t *run) update(
 	return t.view(), err
 }
 
-// act lets the record decide about an act, and takes over what the record has then.
+// act lets the record decide an action, and adopts the recorded state.
 func (t *run) act(ctx workflow.Context, a task.Act) error {
 	unlock, err := t.lock(ctx)
 	if err != nil {
@@ -65,18 +78,9 @@ func (t *run) act(ctx workflow.Context, a task.Act) error {
 		return err
 	}
 
-	if acted.State.Version >= t.state.Version { // an attempt that was given up may have left a later one
+	if acted.State.Version >= t.state.Version { // an abandoned attempt may have left a later one
 		t.state, t.waitedOn = acted.State, acted.WaitedOn
 		t.show(ctx)
 	}
 	return nil
-}
-
-// timeIsUp ends the state whose timer has fired, unless the task has left it meanwhile or the timer was one of an
-// earlier state.
-func (t *run) timeIsUp(ctx workflow.Context) error {
-	if at, _ := t.state.Due(); at == nil || at.After(t.timer.at) {
-		return nil
-	}
-	return t.act(ctx, task.Act{Action: lifecycle.TaskActionExpire})
 }

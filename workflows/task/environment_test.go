@@ -24,7 +24,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// Those who ask, by their ids. The creator of a task without another assignee may be its assignee, too.
+// The callers, by their ids. The creator of a task without another assignee may be its assignee, too.
 const creatorID, assigneeID, memberID, outsiderID, adminID = 1, 2, 3, 4, 5
 
 var people = map[string]lifecycle.TaskCaller{
@@ -73,11 +73,11 @@ func newOffice(t *testing.T) *office {
 	return &office{record, db}
 }
 
-// settings are those of a workspace, and of the task that a test is about.
+// settings are those of a workspace, and of the task under test.
 type settings struct {
 	deadlines map[lifecycle.TaskState]time.Duration // nil: those of usual
 	release   time.Duration
-	waits     bool // the deadline of a NEW task waits for its blockers
+	waits     bool // a NEW task's deadline waits for its blockers
 	reviews   bool
 
 	state    lifecycle.TaskState // empty: NEW
@@ -91,7 +91,7 @@ var usual = map[lifecycle.TaskState]time.Duration{
 	lifecycle.TaskNew: 120 * time.Minute, lifecycle.TaskInProgress: 60 * time.Minute, lifecycle.TaskBlocked: 30 * time.Minute,
 }
 
-// workspace returns the settings as the record has them.
+// workspace returns the settings as recorded.
 func (s settings) workspace() task.Workspace {
 	if s.deadlines == nil {
 		s.deadlines = usual
@@ -127,7 +127,7 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// faulty is a record whose acts fail.
+// faulty is a record whose actions fail.
 type faulty struct {
 	*task.Store
 	mu       sync.Mutex
@@ -158,7 +158,7 @@ func (s *signals) SignalWorkflow(context.Context, string, string, string, any) e
 	return nil
 }
 
-// rig makes a task. Its run begins an hour from now, because the SDK measures the time-outs of local activities by the
+// rig makes a task. Its run begins an hour from now, because the SDK measures the timeouts of local activities by the
 // real clock.
 func (o *office) rig(t tester, s settings) *envRig {
 	t.Helper()
@@ -195,7 +195,7 @@ func (o *office) rig(t tester, s settings) *envRig {
 	return l
 }
 
-// environment begins a run, also a later one of the same task.
+// environment begins a run, possibly a later one of the same task.
 func (l *envRig) environment(at time.Time) {
 	l.TestWorkflowEnvironment = testtemporal.Environment()
 	l.SetStartTime(at)
@@ -217,7 +217,7 @@ func (l *envRig) create(wanted task.NewTask) task.Task {
 	return made[0]
 }
 
-// bring brings the task to a status in the moment in which the run begins.
+// bring brings the task to a status at the moment when the run begins.
 func (l *envRig) bring(to lifecycle.TaskState) {
 	l.t.Helper()
 	for _, step := range map[lifecycle.TaskState][]lifecycle.TaskState{
@@ -245,14 +245,14 @@ func (l *envRig) ok(err error) {
 	}
 }
 
-// exec sends a statement behind the store's back.
+// exec sends a statement, bypassing the store.
 func (l *envRig) exec(sql string, args ...any) {
 	l.t.Helper()
 	_, err := l.office.db.Exec(context.Background(), sql, args...)
 	l.ok(err)
 }
 
-// unblock ends all blockers.
+// unblock completes all blockers.
 func (l *envRig) unblock() {
 	l.exec(`UPDATE tasks SET status = 'DONE', assignee_id = 1, status_deadline_at = NULL, finished_at = now() WHERE id = ANY ($1)`, l.blockers)
 }
@@ -270,7 +270,7 @@ func (l *envRig) row() task.Task {
 	return row
 }
 
-// events lists the events of the task after its creation and what brought it to its first status.
+// events lists the task's events after its creation and its transition to the first status.
 func (l *envRig) events(after int64) []core.StreamedEvent {
 	l.t.Helper()
 	events, err := l.office.Tasks.EventsOf(context.Background(), 0, l.id, after, 10_000)
@@ -288,7 +288,7 @@ func (l *envRig) types() string {
 	return fmt.Sprint(types)
 }
 
-// at does something when the workflow has run for so long.
+// at schedules something this long after the workflow's start.
 func (l *envRig) at(after time.Duration, do func()) { l.RegisterDelayedCallback(do, after) }
 
 // ask sends an update and lets check compare its outcome.
@@ -325,7 +325,7 @@ func (l *envRig) must(action lifecycle.TaskAction, in lifecycle.TaskInput) {
 
 func (l *envRig) run() { l.ExecuteWorkflow(lifecycle.TaskType, l.id, (*task.Snapshot)(nil)) }
 
-// state asks the workflow itself.
+// state queries the workflow itself.
 func (l *envRig) state() (view lifecycle.TaskView) {
 	l.t.Helper()
 	value, err := l.QueryWorkflow(lifecycle.StateQuery)

@@ -11,7 +11,7 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/task"
 )
@@ -20,7 +20,7 @@ import (
 func TestRecordHistories(t *testing.T) {
 	version := testtemporal.Record(t)
 	waits, release := true, 2.0/60
-	w := newRigOn(t, testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=60"), service.WorkspaceChange{
+	w := newRigOn(t, testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=60"), tasks.WorkspaceChange{
 		StatusDeadlines: map[lifecycle.TaskState]float64{
 			lifecycle.TaskNew: 2.0 / 60, lifecycle.TaskInProgress: 1.0 / 60, lifecycle.TaskBlocked: 0,
 		},
@@ -62,7 +62,7 @@ func TestRecordHistories(t *testing.T) {
 	status(blocker, ann, lifecycle.TaskDone)
 	save("escalated-done-and-told", over(blocker))
 
-	inStatus(waiting, lifecycle.TaskStuck) // its clock has begun with the blocker's end
+	inStatus(waiting, lifecycle.TaskStuck) // its clock started at the blocker's end
 	inStatus(waiting, lifecycle.TaskNew)   // released
 	claim(waiting)
 	inStatus(waiting, lifecycle.TaskStuck)
@@ -111,7 +111,7 @@ func TestRecordReviewedHistory(t *testing.T) {
 	w.must(err)
 	w.wantCode(w.status(ann, reviewed, lifecycle.TaskDone), fault.ReviewRequired)
 	w.must(w.approve(w.creator, reviewed, w.submit(ann, reviewed, `{"a": 1}`)))
-	w.submit(ann, reviewed, `{"a": 2}`) // ends the approval
+	w.submit(ann, reviewed, `{"a": 2}`) // voids the approval
 	w.wantCode(w.status(ann, reviewed, lifecycle.TaskDone), fault.ReviewRequired)
 	w.must(w.approve(w.creator, reviewed, *w.reload(reviewed).Submission))
 	w.must(w.status(ann, reviewed, lifecycle.TaskDone))
@@ -123,7 +123,7 @@ func TestRecordReviewedHistory(t *testing.T) {
 // takes a minute and a half: a lease has a minute at least.
 func TestRecordLeasedHistory(t *testing.T) {
 	version := testtemporal.Record(t)
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	ctx, ann, bob := t.Context(), w.member(), w.member()
 	leased := w.task(nil)
 	lease := lifecycle.TaskInput{Comment: "c", LeaseSeconds: lifecycle.LeastLease}

@@ -3,18 +3,19 @@ package task_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store/task"
 )
 
-// TestClaimByTheAssignee begins the work on a NEW task by a claim, claims it again, and in the statuses in which that
-// is not possible.
+// TestClaimByTheAssignee begins work on a NEW task by a claim, claims it again, and in the statuses in which that is
+// impossible.
 func TestClaimByTheAssignee(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
 	given := w.task(func(n *task.NewTask) { n.AssigneeID, n.Visibility = &ann.ID, task.Private })
 	claim := func(comment, key string) (task.Task, error) { return w.tasks.Claim(ctx, ann, given.ID, comment, key) }
@@ -45,7 +46,7 @@ func TestClaimByTheAssignee(t *testing.T) {
 		}
 	}
 
-	_, err = claim("", "") // what changes nothing needs no reason
+	_, err = claim("", "") // a no-op needs no reason
 	w.must(err)
 	wantEvents("[created claimed]")
 
@@ -69,13 +70,37 @@ func TestClaimByTheAssignee(t *testing.T) {
 	}
 }
 
-// TestClaimByTheAssigneeWaitsForBlockers claims one's own task before those that it waits for are done.
+// TestClaimByTheAssigneeWaitsForBlockers claims the assignee's own task before its blockers are done.
 func TestClaimByTheAssigneeWaitsForBlockers(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	ann := w.member()
 	blocker := w.task(nil)
 	given := w.task(func(n *task.NewTask) { n.AssigneeID, n.BlockedBy = &ann.ID, []string{fmt.Sprint(blocker.ID)} })
 	_, err := w.tasks.Claim(t.Context(), ann, given.ID, "I begin", "")
 	w.wantCode(err, fault.UnresolvedBlockers)
+}
+
+// TestAStaleWorkflowDoesNotRefuseItsHolder records a claim, and loses the workflow task that made it: the holder
+// continues.
+func TestAStaleWorkflowDoesNotRefuseItsHolder(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, tasks.WorkspaceChange{})
+	ann := w.member()
+	one := w.task(nil)
+	_, err := w.store.Tasks.Act(t.Context(), task.Act{
+		TaskID: one.ID, RequestID: "lost", Action: lifecycle.TaskActionClaim, At: time.Now(),
+		Input: lifecycle.TaskInput{Actor: ann.ID, Comment: "mine"},
+	})
+	w.must(err)
+
+	done, err := w.tasks.Status(t.Context(), ann, one.ID, lifecycle.TaskBlocked, "waits", "")
+	w.must(err)
+	if done.State != lifecycle.TaskBlocked || fmt.Sprint(w.events(one)) != "[created claimed status_changed]" {
+		t.Errorf("the task is %s after %v", done.State, w.events(one))
+	}
+	_, err = w.tasks.Status(t.Context(), w.member(), one.ID, lifecycle.TaskDone, "done", "")
+	if fault.As(err) == nil {
+		t.Error("somebody else has ended it")
+	}
 }

@@ -8,15 +8,15 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store/core"
 )
 
-// TestLongKeys acts by the longest keys that the API takes: with the user's id before them they are longer than any id
-// that Temporal takes. They work as all others do, and the answer is kept with the transition.
+// TestLongKeys uses the longest keys accepted by the API: with the user's id before them they exceed any id accepted by
+// Temporal. They work like all others, and the answer is stored with the transition.
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	ctx, ann := t.Context(), w.member()
 	for _, length := range []int{252, 253, 254, 255} {
 		wanted, key := w.task(nil), strings.Repeat("~", length)
@@ -35,13 +35,13 @@ func TestLongKeys(t *testing.T) {
 	}
 }
 
-// TestInvalidForTemporal sends what the server refuses as invalid: this is answered at once, and not as an outage.
+// TestInvalidForTemporal sends what the server rejects as invalid: the answer comes at once, and not as an outage.
 func TestInvalidForTemporal(t *testing.T) {
 	t.Parallel()
-	w := newRigOn(t, testtemporal.Own(t, "limit.maxIDLength=100"), service.WorkspaceChange{})
+	w := newRigOn(t, testtemporal.Own(t, "limit.maxIDLength=100"), tasks.WorkspaceChange{})
 	w.tasks.Patience = time.Hour
 	wanted := w.task(nil)
-	for range 2 { // it is no answer to be kept
+	for range 2 { // the answer must not be stored
 		_, err := w.tasks.Claim(t.Context(), w.creator, wanted.ID, "mine", strings.Repeat("k", 200))
 		w.wantCode(err, fault.Validation)
 	}

@@ -9,16 +9,16 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
 )
 
-// TestLateWorkflow acts on a task whose workflow could not be started when it was made.
+// TestLateWorkflow acts on a task whose workflow could not be started at its creation.
 func TestLateWorkflow(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	made := w.recorded()
 	claimed, err := w.tasks.Claim(t.Context(), w.member(), made.ID, "c", "k")
 	if err != nil || claimed.State != lifecycle.TaskInProgress || w.reload(made).WorkflowStartedAt == nil {
@@ -26,16 +26,16 @@ func TestLateWorkflow(t *testing.T) {
 	}
 }
 
-// TestWorkflowStartsMeanwhile claims tasks, by id and as the next one, whose workflows somebody else starts just after
+// TestWorkflowStartsMeanwhile claims tasks, by id and as the next one, whose workflows are started elsewhere just after
 // the claim did not reach them: the claim is sent again.
 func TestWorkflowStartsMeanwhile(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	agent := w.member()
 	var made task.Task
-	late := func() *service.Tasks {
+	late := func() *tasks.Service {
 		made = w.recorded()
-		return &service.Tasks{
+		return &tasks.Service{
 			Temporal: &starting{Client: w.client, start: sync.OnceFunc(func() { w.must(w.tasks.Start(w.Context(), made)) })},
 			Store:    w.store, Log: w.tasks.Log, Patience: w.tasks.Patience,
 		}
@@ -47,7 +47,7 @@ func TestWorkflowStartsMeanwhile(t *testing.T) {
 	}
 
 	for _, key := range []string{"", "k"} {
-		next, err := late().ClaimNext(t.Context(), agent, service.NextTask{Comment: "c"}, key)
+		next, err := late().ClaimNext(t.Context(), agent, tasks.Next{Comment: "c"}, key)
 		if err != nil || next == nil || next.ID != made.ID {
 			t.Errorf("the next one with key %q: %+v, %v; want task %d", key, next, err, made.ID)
 		}
@@ -57,7 +57,7 @@ func TestWorkflowStartsMeanwhile(t *testing.T) {
 // TestWorkflowEndedByHand claims a task whose workflow an operator has terminated: the answer does not wait.
 func TestWorkflowEndedByHand(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	agent, made := w.member(), w.task(nil)
 	w.must(w.client.TerminateWorkflow(t.Context(), made.WorkflowID(), "", "by hand"))
 
@@ -67,7 +67,7 @@ func TestWorkflowEndedByHand(t *testing.T) {
 		t.Errorf("the cause is %v: it was not known that the workflow has ended", cause(err))
 	}
 
-	next, err := w.tasks.ClaimNext(t.Context(), agent, service.NextTask{Comment: "c"}, "")
+	next, err := w.tasks.ClaimNext(t.Context(), agent, tasks.Next{Comment: "c"}, "")
 	if next != nil || err != nil {
 		t.Errorf("the next one is %+v, %v", next, err)
 	}
@@ -83,7 +83,7 @@ func (w *rig) recorded() task.Task {
 	return made[0]
 }
 
-// starting is Temporal, with somebody who starts a workflow as soon as an update has not found it.
+// starting is a Temporal on which another caller starts a workflow as soon as an update has not found it.
 type starting struct {
 	client.Client
 	start func()

@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,21 +15,21 @@ func leased(seconds int64) lifecycle.TaskInput {
 	return lifecycle.TaskInput{Actor: assigneeID, Comment: "c", LeaseSeconds: seconds}
 }
 
-// TestLeaseEndsTheClaim lets an assignee send heartbeats for a while and then be silent. The earlier of lease and
+// TestLeaseEndsTheClaim lets an assignee send heartbeats for a while and then fall silent. The earlier of lease and
 // deadline ends the status, and the event says which.
 func TestLeaseEndsTheClaim(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	for name, c := range map[string]struct {
 		lease  int64
-		renews int // a heartbeat a minute
-		reason lifecycle.TaskReason
+		renews int // one heartbeat per minute
+		event  string
 		spent  int
 	}{
-		"never renewed":        {120, 0, lifecycle.TaskReasonLease, 2},
-		"renewed ten times":    {120, 10, lifecycle.TaskReasonLease, 12},
-		"the deadline is soon": {86_400, 0, "", 60},
-		"renewed for too long": {120, 100, "", 60},
+		"never renewed":        {120, 0, lifecycle.TaskLapsed, 2},
+		"renewed ten times":    {120, 10, lifecycle.TaskLapsed, 12},
+		"the deadline is soon": {86_400, 0, lifecycle.TaskExpired, 60},
+		"renewed for too long": {120, 100, lifecycle.TaskExpired, 60},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,11 +42,11 @@ func TestLeaseEndsTheClaim(t *testing.T) {
 			l.run()
 
 			what := "Status deadline"
-			if c.reason == lifecycle.TaskReasonLease {
+			if c.event == lifecycle.TaskLapsed {
 				what = "Lease"
 			}
 			want := fmt.Sprintf("%s expired. Was in IN_PROGRESS for %d minutes.", what, c.spent)
-			if got := l.events(2)[0]; got.Type != "deadline_expired" || got.Comment != want || got.Reason != string(c.reason) {
+			if got := l.events(2)[0]; got.Type != c.event || got.Comment != want {
 				t.Errorf("got %+v", got)
 			}
 			if l.row().LeaseExpiresAt != nil {
@@ -55,7 +56,40 @@ func TestLeaseEndsTheClaim(t *testing.T) {
 	}
 }
 
-// TestLeaseIsKeptWhileBlocked ends the claim of an assignee who is silent on a BLOCKED task, too.
+// TestAHolderAsksForALeaseLater claims a task again, like an agent that began without a lease. From then on silence
+// ends the claim.
+func TestAHolderAsksForALeaseLater(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for name, c := range map[string]struct {
+		first, second int64 // lease; 0: none
+		event         string
+		spent         int
+	}{
+		"no lease, then one":        {0, 120, lifecycle.TaskLapsed, 12},
+		"a lease, then a longer":    {900, 1800, lifecycle.TaskLapsed, 40},
+		"a lease, then a shorter":   {900, 60, lifecycle.TaskLapsed, 11},
+		"a lease, then none asked":  {900, 0, lifecycle.TaskLapsed, 15},
+		"never one":                 {0, 0, lifecycle.TaskExpired, 60},
+		"later than the deadline's": {0, 86_400, lifecycle.TaskExpired, 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := o.rig(t, settings{})
+			l.at(0, func() { l.must("claim", leased(c.first)) })
+			l.at(10*time.Minute, func() { l.must("claim", leased(c.second)) })
+			l.at(24*time.Hour, func() { l.CancelWorkflow() })
+			l.run()
+
+			if got := l.events(2)[0]; got.Type != c.event ||
+				!strings.HasSuffix(got.Comment, fmt.Sprintf("for %d minutes.", c.spent)) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// TestLeaseIsKeptWhileBlocked ends the claim of a silent assignee on a BLOCKED task, too.
 func TestLeaseIsKeptWhileBlocked(t *testing.T) {
 	t.Parallel()
 	l := newOffice(t).rig(t, settings{})
@@ -63,12 +97,12 @@ func TestLeaseIsKeptWhileBlocked(t *testing.T) {
 	l.at(time.Minute, func() { l.must("status", byAssignee(lifecycle.TaskBlocked)) })
 	l.at(24*time.Hour, func() { l.CancelWorkflow() })
 	l.run()
-	if got := l.events(3)[0]; got.From != "BLOCKED" || got.Reason != "lease" || got.Comment != "Lease expired. Was in BLOCKED for 9 minutes." {
+	if got := l.events(3)[0]; got.From != "BLOCKED" || got.Type != lifecycle.TaskLapsed || got.Comment != "Lease expired. Was in BLOCKED for 9 minutes." {
 		t.Errorf("got %+v", got)
 	}
 }
 
-// TestStaleToken refuses what is done by a claim that has ended, and judges by the table what names no claim.
+// TestStaleToken refuses actions under an ended claim, and applies the table to actions that name no claim.
 func TestStaleToken(t *testing.T) {
 	t.Parallel()
 	l := newOffice(t).rig(t, settings{})
@@ -86,7 +120,7 @@ func TestStaleToken(t *testing.T) {
 		l.ask("claim", leased(120), func(v lifecycle.TaskView, _ error) { first = v.FencingToken })
 	})
 	l.at(time.Minute, func() {
-		l.must("status", with(byAssignee(lifecycle.TaskBlocked), first)) // good in both states of work
+		l.must("status", with(byAssignee(lifecycle.TaskBlocked), first)) // valid in both states of work
 		refused("status", with(byAssignee(lifecycle.TaskInProgress), first+1))
 	})
 	l.at(10*time.Minute, func() { // STUCK, by the lease
@@ -110,8 +144,8 @@ func TestStaleToken(t *testing.T) {
 	l.run()
 }
 
-// TestDayOfRenewals counts what a lease of a minute costs in a day: one look at the record for each lease that its
-// holder has renewed, and a history that continues as new.
+// TestDayOfRenewals counts the cost of a one-minute lease over a day: one read of the record for each renewed lease,
+// and a history that continues as new.
 func TestDayOfRenewals(t *testing.T) {
 	t.Parallel()
 	const day = 24 * 60
@@ -123,7 +157,7 @@ func TestDayOfRenewals(t *testing.T) {
 	l.at(day*time.Minute, func() { l.SetContinueAsNewSuggested(true); l.SignalWorkflow(lifecycle.TaskRefreshSignal, nil) })
 	l.run()
 
-	// A look finds a lease that is 20 seconds old at most: the next one is 40 seconds later at the earliest.
+	// A read finds a lease at most 20 seconds old: the next one is at least 40 seconds later.
 	if events := l.events(1); l.acts > day*60/40+1 || len(events) != 1 {
 		t.Errorf("%d looks at the record, %d events", l.acts, len(events))
 	}
@@ -136,7 +170,7 @@ func TestDayOfRenewals(t *testing.T) {
 	l.environment(l.begin.Add(day * time.Minute))
 	l.at(time.Hour, func() { l.CancelWorkflow() })
 	l.ExecuteWorkflow(lifecycle.TaskType, id, known)
-	if events := l.events(1); len(events) != 3 || events[1].Reason != "lease" {
+	if events := l.events(1); len(events) != 3 || events[1].Type != lifecycle.TaskLapsed {
 		t.Errorf("the next run: %+v", events)
 	}
 }

@@ -5,16 +5,16 @@ import (
 	"time"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 )
 
-// TestSettingsMakeNoEndlessLoop stores deadlines of a few nanoseconds, as the release before took them, and lets a task
-// go round between NEW and STUCK: that makes few events, and its creator gets through to cancel it.
+// TestSettingsMakeNoEndlessLoop stores deadlines of a few nanoseconds, as accepted by the previous release, and lets a
+// task cycle between NEW and STUCK: that makes few events, and its creator can still cancel it.
 func TestSettingsMakeNoEndlessLoop(t *testing.T) {
 	t.Parallel()
 	const tiny, watched, most = 1e-9, 10 * time.Second, 100
 	release := tiny
-	w := newRig(t, service.WorkspaceChange{
+	w := newRig(t, tasks.WorkspaceChange{
 		StatusDeadlines: map[lifecycle.TaskState]float64{
 			lifecycle.TaskNew: tiny, lifecycle.TaskInProgress: tiny, lifecycle.TaskBlocked: tiny,
 		},
@@ -22,7 +22,7 @@ func TestSettingsMakeNoEndlessLoop(t *testing.T) {
 	})
 
 	endless := w.task(nil)
-	select { // the check is not how long it takes, but what it leaves in that time
+	select { // the check is not its duration, but what it leaves in that time
 	case <-t.Context().Done():
 	case <-time.After(watched):
 	}

@@ -14,18 +14,18 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// command is one event of a task: a caller asks, time jumps, or both.
+// command is one event of a task: a caller's request, a jump in time, or both.
 type command struct {
-	After    time.Duration // since the command before
+	After    time.Duration // since the previous command
 	Who      string
 	Action   string
 	Target   string
 	Comment  string
 	Unblocks bool // its blockers are DONE from now on
-	Old      bool // the submission before the current one is named
+	Old      bool // names the submission before the current one
 }
 
-// reviews are commands of people who finish, judge and take back work.
+// reviews are commands of people who finish, review and return work.
 func reviews() *rapid.Generator[[]command] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) command {
 		said := strings.Fields(rapid.SampledFrom([]string{
@@ -46,7 +46,7 @@ func reviews() *rapid.Generator[[]command] {
 func commands() *rapid.Generator[[]command] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) command {
 		c := command{
-			// Odd seconds: nothing is asked in the very moment of a deadline.
+			// Odd seconds: no request coincides with a deadline.
 			After: time.Duration(rapid.IntRange(0, 90).Draw(t, "minutes"))*time.Minute + 7*time.Second,
 			Who: rapid.SampledFrom([]string{
 				"creator", "assignee", "member", "admin", "outsider", "holder", "holder", "holder", "reviewer",
@@ -68,24 +68,24 @@ func commands() *rapid.Generator[[]command] {
 	}), 1, 25)
 }
 
-// model is the task as a person would keep it with pen and paper.
+// model is the task as a person would track it on paper.
 type model struct {
 	status   string
-	holder   string // who of people, or ""
+	holder   string // one of people, or ""
 	public   bool
 	blocked  bool
 	entered  time.Time
 	limits   map[string]time.Duration
 	release  time.Duration
-	releases int      // since a person last changed the status: each wait is twice the one before
+	releases int      // since a person last changed the status: each wait is twice the previous one
 	expected []string // the events
 
-	reviews    bool // the workspace asks for a review
+	reviews    bool // the workspace requires a review
 	submission int64
 	approvedBy string
 }
 
-// until lets time pass: deadlines and releases happen when they are due.
+// until advances time: deadlines and releases happen when they are due.
 func (m *model) until(now time.Time) {
 	for {
 		limit := m.limits[m.status]
@@ -119,7 +119,7 @@ func (m *model) until(now time.Time) {
 	}
 }
 
-// ask answers a command as the table does, and changes what it changes.
+// ask answers a command like the table, and applies its changes.
 func (m *model) ask(c command, now time.Time) fault.Code {
 	step, held, err := lifecycle.DecideTask(m.facts(), lifecycle.TaskAsk{
 		Action: lifecycle.TaskAction(c.Action), To: lifecycle.TaskState(c.Target), Comment: c.Comment, Caller: people[c.Who],
@@ -152,12 +152,12 @@ func (m *model) ask(c command, now time.Time) fault.Code {
 	return ""
 }
 
-// stays says whether a command leaves the status as it is.
+// stays reports whether a command leaves the status unchanged.
 func (c command) stays() bool {
 	return c.Action == "submit" || c.Action == "approve" || c.Action == "reject" || c.Action == "edit"
 }
 
-// person finds who holds the task, or who may review it, for commands that are meant to succeed.
+// person finds the holder of the task, or a possible reviewer, for commands that should succeed.
 func (m *model) person(who string) string {
 	switch {
 	case who == "holder":
@@ -178,7 +178,7 @@ func (m *model) named(c command) int64 {
 	return m.submission
 }
 
-// judge keeps who has approved the current submission.
+// judge records who approved the current submission.
 func (m *model) judge(c command) {
 	switch c.Action {
 	case "submit":
@@ -205,7 +205,7 @@ func (m *model) facts() lifecycle.TaskFacts {
 	return facts
 }
 
-// TestModel lets people do anything at any time and compares each answer, and what is left in the end, with the model.
+// TestModel lets people do anything at any time and compares each answer, and the final state, with the model.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -223,7 +223,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestReviews does the same with a task that needs a review: it is DONE only when somebody else than its assignee has
+// TestReviews does the same with a task that needs a review: it is DONE only after someone other than its assignee has
 // approved the assignee's newest submission.
 func TestReviews(t *testing.T) {
 	t.Parallel()
@@ -276,10 +276,10 @@ func playOut(rt *rapid.T, o *office, s settings, asked []command) {
 	l.settle(m)
 }
 
-// compare does one command both in the workflow and in the model.
+// compare executes one command both in the workflow and in the model.
 func (l *envRig) compare(m *model, c command) {
 	if lifecycle.Task.Terminal(l.row().State) {
-		return // the workflow is over; the client's tests see to what comes later
+		return // the workflow has ended; the client's tests cover what comes later
 	}
 
 	m.until(l.Now())
@@ -306,7 +306,8 @@ func (l *envRig) compare(m *model, c command) {
 	})
 }
 
-// invariants hold whenever nothing is under way: workflow, record and model agree, and a deadline runs where one must.
+// invariants hold whenever nothing is in flight: workflow, record and model agree, and a deadline is running if one
+// must.
 func (l *envRig) invariants(m *model) {
 	record, view := l.row(), l.state()
 	if string(record.State) != m.status || view.State != m.status || view.Version != record.Version || !record.HeldBy(people[m.holder].ID) && m.holder != "" {
@@ -317,7 +318,7 @@ func (l *envRig) invariants(m *model) {
 	}
 }
 
-// settle compares what is left in the end; the events, folded, are the state.
+// settle compares the final state; the events, folded, are the state.
 func (l *envRig) settle(m *model) {
 	status := "NEW"
 	var got []string

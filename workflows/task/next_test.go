@@ -13,27 +13,27 @@ import (
 
 	"stagecoach/internal/feed"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/service/waiting"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
 )
 
-// process returns the service of another process of the API, with a feed of its own that runs until stop.
-func (w *rig) process(change func(*service.Tasks)) (tasks *service.Tasks, stop func()) {
+// process returns the service of another API process, with its own feed that runs until stop.
+func (w *rig) process(change func(*tasks.Service)) (remote *tasks.Service, stop func()) {
 	w.Helper()
-	tasks = &service.Tasks{
+	remote = &tasks.Service{
 		Temporal: w.client, Store: w.store, Log: w.tasks.Log, Patience: w.tasks.Patience,
 		Line: waiting.NewLine(0, nil),
 	}
 	if change != nil {
-		change(tasks)
+		change(remote)
 	}
 
 	events := feed.New(feed.Options{
 		Events: w.store.Notices, Tokens: w.store.Accounts, Webhooks: w.store.Webhooks,
-		OnEvents: tasks.Line.Hear, Permit: func(account.Holder) error { return nil },
+		OnEvents: remote.Line.Hear, Permit: func(account.Holder) error { return nil },
 		Render: func(core.StreamedEvent) ([]byte, error) { return nil, nil },
 	})
 	ctx, cancel := context.WithCancel(w.Context())
@@ -41,10 +41,10 @@ func (w *rig) process(change func(*service.Tasks)) (tasks *service.Tasks, stop f
 	go func() { events.Run(ctx); close(done) }()
 	stop = sync.OnceFunc(func() { cancel(); <-done })
 	w.Cleanup(stop)
-	return tasks, stop
+	return remote, stop
 }
 
-// asked is the answer to one who asks for the next task.
+// asked is the answer to a request for the next task.
 type asked struct {
 	*rig
 	done chan struct{}
@@ -52,13 +52,13 @@ type asked struct {
 	err  error
 }
 
-// ask lets a user ask for the next task.
-func (w *rig) ask(ctx context.Context, tasks *service.Tasks, user account.User, want service.NextTask, key string) *asked {
+// ask requests the next task for a user.
+func (w *rig) ask(ctx context.Context, remote *tasks.Service, user account.User, want tasks.Next, key string) *asked {
 	want.Comment = "mine"
 	a := &asked{rig: w, done: make(chan struct{})}
 	go func() {
 		defer close(a.done)
-		a.task, a.err = tasks.ClaimNext(ctx, user, want, key)
+		a.task, a.err = remote.ClaimNext(ctx, user, want, key)
 	}()
 	return a
 }
@@ -85,12 +85,12 @@ func (a *asked) waits() *asked {
 	return a
 }
 
-var long = service.NextTask{Wait: 2 * time.Minute}
+var long = tasks.Next{Wait: 2 * time.Minute}
 
-// TestNextIsTheBest asks for one task after the other, with wishes and without.
+// TestNextIsTheBest requests one task after the other, with wishes and without.
 func TestNextIsTheBest(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	agent := w.member()
 	blocker := w.task(func(n *task.NewTask) { n.AssigneeID = &w.creator.ID })
 	made := func(priority string, labels ...string) int64 {
@@ -103,18 +103,18 @@ func TestNextIsTheBest(t *testing.T) {
 	w.task(func(n *task.NewTask) { n.Priority, n.AssigneeID = "critical", &agent.ID })
 
 	for i, c := range []struct {
-		want service.NextTask
+		want tasks.Next
 		id   int64
 	}{
-		{service.NextTask{Labels: []string{"docs", "go"}}, normal},
-		{service.NextTask{Labels: []string{"docs", "go"}}, 0},
-		{service.NextTask{WorkspaceID: w.workspace.ID}, critical},
-		{service.NextTask{Priority: "critical"}, 0},
-		{service.NextTask{Priority: "high"}, high},
-		{service.NextTask{Priority: "normal"}, later},
-		{service.NextTask{Priority: "normal"}, 0},
-		{service.NextTask{Labels: []string{"docs"}, Priority: "low"}, low},
-		{service.NextTask{}, 0},
+		{tasks.Next{Labels: []string{"docs", "go"}}, normal},
+		{tasks.Next{Labels: []string{"docs", "go"}}, 0},
+		{tasks.Next{WorkspaceID: w.workspace.ID}, critical},
+		{tasks.Next{Priority: "critical"}, 0},
+		{tasks.Next{Priority: "high"}, high},
+		{tasks.Next{Priority: "normal"}, later},
+		{tasks.Next{Priority: "normal"}, 0},
+		{tasks.Next{Labels: []string{"docs"}, Priority: "low"}, low},
+		{tasks.Next{}, 0},
 	} {
 		if got := w.ask(t.Context(), w.tasks, agent, c.want, "").got(); got != c.id {
 			t.Errorf("%d: asked for %+v and got task %d, want %d", i, c.want, got, c.id)
@@ -122,21 +122,21 @@ func TestNextIsTheBest(t *testing.T) {
 	}
 }
 
-// TestNextWakes lets agents wait for what makes a task ready: its creation, its return, the end of its last blocker, and
-// another label.
+// TestNextWakes lets agents wait for what makes a task ready: its creation, its return, the end of its last blocker,
+// and a new label.
 func TestNextWakes(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
-	tasks, _ := w.process(nil)
+	w := newRig(t, tasks.WorkspaceChange{})
+	remote, _ := w.process(nil)
 	agent := w.member()
 
-	waiting := w.ask(t.Context(), tasks, agent, long, "").waits()
+	waiting := w.ask(t.Context(), remote, agent, long, "").waits()
 	first := w.task(nil)
 	if got := waiting.got(); got != first.ID {
 		t.Errorf("created: got %d, want %d", got, first.ID)
 	}
 
-	waiting = w.ask(t.Context(), tasks, w.creator, long, "").waits()
+	waiting = w.ask(t.Context(), remote, w.creator, long, "").waits()
 	second := w.task(func(n *task.NewTask) { n.BlockedBy = []string{fmt.Sprint(first.ID)} })
 	waiting.waits()
 	_, err := w.tasks.Status(t.Context(), agent, first.ID, lifecycle.TaskDone, "done", "")
@@ -145,7 +145,7 @@ func TestNextWakes(t *testing.T) {
 		t.Errorf("unblocked: got %d, want %d", got, second.ID)
 	}
 
-	waiting = w.ask(t.Context(), tasks, agent, long, "").waits()
+	waiting = w.ask(t.Context(), remote, agent, long, "").waits()
 	_, err = w.tasks.Status(t.Context(), w.creator, second.ID, lifecycle.TaskNew, "free", "")
 	w.must(err)
 	if got := waiting.got(); got != second.ID {
@@ -153,7 +153,7 @@ func TestNextWakes(t *testing.T) {
 	}
 
 	third := w.task(nil)
-	waiting = w.ask(t.Context(), tasks, agent, service.NextTask{Labels: []string{"go"}, Wait: long.Wait}, "").waits()
+	waiting = w.ask(t.Context(), remote, agent, tasks.Next{Labels: []string{"go"}, Wait: long.Wait}, "").waits()
 	w.exec(`WITH edited AS (UPDATE tasks SET labels = '{go}', last_seq = last_seq + 1 WHERE id = $1 RETURNING last_seq)
 		INSERT INTO events (workload, entity_id, seq, type, from_state, to_state) SELECT 'task', $1::bigint::text, last_seq, 'edited', '', '' FROM edited`, third.ID)
 	if got := waiting.got(); got != third.ID {
@@ -161,21 +161,21 @@ func TestNextWakes(t *testing.T) {
 	}
 }
 
-// TestNextByWish lets agents wait with and without wishes: a task goes to the one who wants it, and who has gone gets
-// nothing. In which order those wait who want the same is tested beside the line.
+// TestNextByWish lets agents wait with and without wishes: a task goes to a caller who wants it, and callers that have
+// left get nothing. The order among equal wishes is tested in the line's own tests.
 func TestNextByWish(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
-	tasks, stop := w.process(nil)
+	w := newRig(t, tasks.WorkspaceChange{})
+	remote, stop := w.process(nil)
 	agent, stranger := w.member(), w.user(account.RoleUser)
 	goes, leave := context.WithCancel(t.Context())
 
-	outside := w.ask(t.Context(), tasks, stranger, long, "").waits()
-	picky := w.ask(t.Context(), tasks, agent, service.NextTask{Labels: []string{"go"}, Wait: long.Wait}, "").waits()
-	urgent := w.ask(t.Context(), tasks, agent, service.NextTask{Priority: "high", Wait: long.Wait}, "").waits()
-	gone := w.ask(goes, tasks, agent, long, "").waits()
-	gone2 := w.ask(goes, tasks, agent, long, "key-of-the-gone").waits()
-	anything := w.ask(t.Context(), tasks, agent, long, "").waits()
+	outside := w.ask(t.Context(), remote, stranger, long, "").waits()
+	picky := w.ask(t.Context(), remote, agent, tasks.Next{Labels: []string{"go"}, Wait: long.Wait}, "").waits()
+	urgent := w.ask(t.Context(), remote, agent, tasks.Next{Priority: "high", Wait: long.Wait}, "").waits()
+	gone := w.ask(goes, remote, agent, long, "").waits()
+	gone2 := w.ask(goes, remote, agent, long, "key-of-the-gone").waits()
+	anything := w.ask(t.Context(), remote, agent, long, "").waits()
 	leave()
 	<-gone.done
 	<-gone2.done
@@ -196,12 +196,12 @@ func TestNextByWish(t *testing.T) {
 	}
 
 	outside.waits()
-	tasks.Line.Stop()
+	remote.Line.Stop()
 	stop()
 	if got := outside.got(); got != 0 {
 		t.Errorf("a stranger got %d", got)
 	}
-	if got := w.ask(t.Context(), tasks, stranger, long, "").got(); got != 0 {
+	if got := w.ask(t.Context(), remote, stranger, long, "").got(); got != 0 {
 		t.Errorf("a stranger got %d", got)
 	}
 	if gone.err == nil || gone2.err == nil || gone.task != nil || gone2.task != nil {
@@ -209,15 +209,15 @@ func TestNextByWish(t *testing.T) {
 	}
 }
 
-// TestNextForEachCaller lets many callers in two processes, all of one user, ask for fewer tasks, which come one by one
-// or together: each task goes to one of them, whatever they wish, and none is left that somebody waits for.
+// TestNextForEachCaller lets many callers in two processes, all of one user, request fewer tasks, which come one by one
+// or together: each task goes to one of them, whatever they wish, and no task that a caller waits for is left.
 func TestNextForEachCaller(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	const callers, ready, more = 60, 20, 30
 	agent := w.member()
 	claims := &counting{Client: w.client}
-	count := func(c *service.Tasks) { c.Temporal = claims }
+	count := func(c *tasks.Service) { c.Temporal = claims }
 	here, _ := w.process(count)
 	there, _ := w.process(count)
 	add := func(n int) {
@@ -237,7 +237,7 @@ func TestNextForEachCaller(t *testing.T) {
 		if i%2 == 0 {
 			key = fmt.Sprint("caller-", i)
 		}
-		all = append(all, w.ask(ctx, []*service.Tasks{here, there}[i/2%2], agent, want, key))
+		all = append(all, w.ask(ctx, []*tasks.Service{here, there}[i/2%2], agent, want, key))
 	}
 
 	add(more / 2)
@@ -289,16 +289,16 @@ func TestNextForEachCaller(t *testing.T) {
 	}
 }
 
-// TestNextKeepsItsChoice lets processes come to their ends at any step of a request with a key: the same request in
-// another process gets the same task.
+// TestNextKeepsItsChoice ends processes at any step of a request with a key: the same request in another process gets
+// the same task.
 func TestNextKeepsItsChoice(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	agent, other := w.member(), w.member()
-	want := service.NextTask{Comment: "mine"}
-	next := func(key string, tasks *service.Tasks) int64 {
+	want := tasks.Next{Comment: "mine"}
+	next := func(key string, remote *tasks.Service) int64 {
 		t.Helper()
-		found, err := tasks.ClaimNext(t.Context(), agent, want, key)
+		found, err := remote.ClaimNext(t.Context(), agent, want, key)
 		w.must(err)
 		if found == nil {
 			return 0
@@ -306,7 +306,7 @@ func TestNextKeepsItsChoice(t *testing.T) {
 		return found.ID
 	}
 
-	if got := next("k", w.tasks); got != 0 { // it is not kept
+	if got := next("k", w.tasks); got != 0 { // it is not stored
 		t.Errorf("without a task: got %d", got)
 	}
 
@@ -325,7 +325,7 @@ func TestNextKeepsItsChoice(t *testing.T) {
 		t.Errorf("again: got %d, want %d", got, second.ID)
 	}
 
-	// what was chosen goes to somebody else, and comes back
+	// the chosen task goes to someone else, and comes back
 	w.choose(agent, "lost", "k", later.ID)
 	_, err := w.tasks.Claim(t.Context(), other, later.ID, "mine", "")
 	w.must(err)
@@ -358,17 +358,17 @@ func (w *rig) choose(user account.User, key, like string, id int64) {
 		user.ID, key, like, id)
 }
 
-// TestNextForNobody lets callers leave while their claim is under way: without a key the task is given back.
+// TestNextForNobody lets callers leave while their claim is in flight: without a key the task is returned.
 func TestNextForNobody(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	agent := w.member()
 	free := w.task(nil)
 	ctx, leave := context.WithCancel(t.Context())
-	tasks, _ := w.process(func(c *service.Tasks) { c.Temporal = &leaving{Client: c.Temporal, leave: leave} })
-	waits := w.ask(t.Context(), tasks, agent, service.NextTask{Priority: "critical", Wait: long.Wait}, "")
+	remote, _ := w.process(func(c *tasks.Service) { c.Temporal = &leaving{Client: c.Temporal, leave: leave} })
+	waits := w.ask(t.Context(), remote, agent, tasks.Next{Priority: "critical", Wait: long.Wait}, "")
 
-	got := w.ask(ctx, tasks, agent, service.NextTask{}, "")
+	got := w.ask(ctx, remote, agent, tasks.Next{}, "")
 	<-got.done
 	if now := w.reload(free); got.task != nil || got.err == nil || now.AssigneeID != nil || now.State != lifecycle.TaskNew {
 		t.Errorf("who has gone got %v, %v; the task is %+v", got.task, got.err, now.Snapshot)
@@ -378,29 +378,29 @@ func TestNextForNobody(t *testing.T) {
 	}
 
 	ctx, leave = context.WithCancel(t.Context())
-	tasks.Temporal.(*leaving).leave = leave
-	got = w.ask(ctx, tasks, agent, service.NextTask{}, "k")
+	remote.Temporal.(*leaving).leave = leave
+	got = w.ask(ctx, remote, agent, tasks.Next{}, "k")
 	<-got.done
 	if now := w.reload(free); !now.HeldBy(agent.ID) {
 		t.Errorf("with a key the task is %+v", now.Snapshot)
 	}
-	if again := w.ask(t.Context(), w.tasks, agent, service.NextTask{}, "k").got(); again != free.ID {
+	if again := w.ask(t.Context(), w.tasks, agent, tasks.Next{}, "k").got(); again != free.ID {
 		t.Errorf("who comes back gets %d, want %d", again, free.ID)
 	}
 
 	ctx, leave = context.WithCancel(t.Context())
 	leave()
 	another := w.task(nil)
-	<-w.ask(ctx, tasks, agent, service.NextTask{}, "").done
+	<-w.ask(ctx, remote, agent, tasks.Next{}, "").done
 	if now := w.reload(another); now.AssigneeID != nil || now.Version != another.Version {
 		t.Errorf("for nobody the task is %+v", now.Snapshot)
 	}
 	waits.waits()
-	tasks.Line.Stop()
+	remote.Line.Stop()
 	<-waits.done
 }
 
-// counting is Temporal, with the number of claims that were sent.
+// counting is a Temporal that counts the claims sent.
 type counting struct {
 	client.Client
 	sent atomic.Int64
@@ -413,7 +413,7 @@ func (c *counting) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOp
 	return c.Client.UpdateWorkflow(ctx, o)
 }
 
-// leaving is Temporal, with a caller who leaves when a claim is sent.
+// leaving is a Temporal whose caller leaves when a claim is sent.
 type leaving struct {
 	client.Client
 	leave func()

@@ -11,7 +11,7 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/task"
 	"stagecoach/internal/temporalio"
@@ -41,12 +41,12 @@ func claims(agents, tasks int, claim func(agent, task int) error) (winners [][]i
 	return winners, losses
 }
 
-// TestClaimRace lets 20 agents claim each of some tasks at once: one wins each, the others are told so. Half of the
-// tasks wait for a blocker's end, so that their handlers have something to check. The race of dev/e2e has the
-// same through HTTP, with servers that are killed, and shows that it catches a handler that does not check again.
+// TestClaimRace lets 20 agents claim each of some tasks at once: one wins each, the others are refused. Half of the
+// tasks wait for a blocker's end, so that their handlers have something to check. The race in dev/e2e does the same
+// through HTTP, with servers that are killed, and shows that it catches a handler that does not check again.
 func TestClaimRace(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	const agents, contested = 20, 12
 	blocker := w.task(nil)
 	_, err := w.tasks.Claim(t.Context(), w.creator, blocker.ID, "mine", "")
@@ -92,16 +92,16 @@ func TestClaimRace(t *testing.T) {
 	}
 }
 
-// TestRefusalsLeaveNoTrace makes refused requests of every kind that a validator can tell, and counts the history's
+// TestRefusalsLeaveNoTrace makes refused requests of every kind that a validator can detect, and counts the history's
 // events.
 func TestRefusalsLeaveNoTrace(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	holder, other := w.member(), w.member()
 	wanted := w.task(nil)
 	_, err := w.tasks.Claim(t.Context(), holder, wanted.ID, "mine", "")
 	w.must(err)
-	time.Sleep(300 * time.Millisecond) // the timer of the new status is set in the same workflow task
+	time.Sleep(300 * time.Millisecond) // the new status's timer is set in the same workflow task
 	before := len(w.history(wanted))
 	refused := func(update string, in lifecycle.TaskInput, code fault.Code) {
 		t.Helper()

@@ -12,23 +12,23 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/task"
 )
 
-// newReviewRig is a workspace that asks for reviews.
+// newReviewRig is a workspace that requires reviews.
 func newReviewRig(t *testing.T, minutes float64) *rig {
 	t.Helper()
 	asks := true
-	return newRig(t, service.WorkspaceChange{
+	return newRig(t, tasks.WorkspaceChange{
 		ReviewRequired: &asks, StatusDeadlines: map[lifecycle.TaskState]float64{lifecycle.TaskInProgress: minutes},
 	})
 }
 
-func because(comment string) service.TaskSaid { return service.TaskSaid{Comment: comment} }
+func because(comment string) tasks.Said { return tasks.Said{Comment: comment} }
 
-// submit submits a result of a user and returns the submission's number.
+// submit submits a user's result and returns the submission's number.
 func (w *rig) submit(by account.User, t task.Task, result string) int64 {
 	w.Helper()
 	changed, err := w.tasks.Submit(w.Context(), by, t.ID, json.RawMessage(result), because("done"))
@@ -46,7 +46,7 @@ func (w *rig) status(by account.User, t task.Task, to lifecycle.TaskState) error
 	return err
 }
 
-// TestReview goes through each way in which an approval comes and ends. The results are in no history.
+// TestReview covers each way in which an approval comes and ends. No history contains the results.
 func TestReview(t *testing.T) {
 	t.Parallel()
 	w := newReviewRig(t, 0)
@@ -69,17 +69,17 @@ func TestReview(t *testing.T) {
 	w.must(w.approve(bob, one, first))
 	want(first, true)
 
-	second := w.submit(ann, one, `["secret-of-the-result"]`) // ends the approval
+	second := w.submit(ann, one, `["secret-of-the-result"]`) // voids the approval
 	want(second, false)
 	w.wantCode(w.approve(bob, one, first), fault.SubmissionNotCurrent)
 	w.must(w.approve(bob, one, second))
-	_, err = w.tasks.Review(ctx, w.creator, one.ID, lifecycle.TaskActionReject, second, because("no")) // ends it, too
+	_, err = w.tasks.Review(ctx, w.creator, one.ID, lifecycle.TaskActionReject, second, because("no")) // voids it, too
 	w.must(err)
 	want(second, false)
 	w.wantCode(w.status(ann, one, lifecycle.TaskDone), fault.ReviewRequired)
 
 	w.must(w.approve(bob, one, second))
-	w.must(w.status(ann, one, lifecycle.TaskNew)) // and giving back
+	w.must(w.status(ann, one, lifecycle.TaskNew)) // so does returning the task
 	want(0, false)
 	_, err = w.tasks.Claim(ctx, bob, one.ID, "mine", "")
 	w.must(err)
@@ -100,23 +100,24 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// TestReviewIsAskedForLater sets the review while a task is under way: its workflow does not know, and the record does.
+// TestReviewIsAskedForLater sets the review while a task is in progress: its workflow does not know, but the record
+// does.
 func TestReviewIsAskedForLater(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, service.WorkspaceChange{})
+	w := newRig(t, tasks.WorkspaceChange{})
 	ann, asks := w.member(), true
 	one := w.task(nil)
 	_, err := w.tasks.Claim(t.Context(), ann, one.ID, "mine", "")
 	w.must(err)
-	_, err = w.tasks.ChangeWorkspace(t.Context(), w.creator, w.workspace.ID, service.WorkspaceChange{ReviewRequired: &asks}, "")
+	_, err = w.tasks.ChangeWorkspace(t.Context(), w.creator, w.workspace.ID, tasks.WorkspaceChange{ReviewRequired: &asks}, "")
 	w.must(err)
 	w.wantCode(w.status(ann, one, lifecycle.TaskDone), fault.ReviewRequired)
 	w.must(w.approve(w.creator, one, w.submit(ann, one, "1")))
 	w.must(w.status(ann, one, lifecycle.TaskDone))
 }
 
-// TestReviewRace lets people submit, judge, take over, give back and finish at once, in any order. However it goes, a
-// task is DONE only when its assignee's newest submission was approved by somebody else, who has named it.
+// TestReviewRace lets people submit, review, take over, return and finish at once, in any order. Whatever happens, a
+// task is DONE only if its assignee's newest submission was approved by someone else, who named it.
 func TestReviewRace(t *testing.T) {
 	t.Parallel()
 	const agents, contested, steps = 4, 6, 25
@@ -150,7 +151,7 @@ func TestReviewRace(t *testing.T) {
 	t.Logf("%d of %d tasks are DONE", done, contested)
 }
 
-// anything takes a step that may be refused. What a person approves is what they see a moment before.
+// anything performs a step that may be refused. A person approves what they saw a moment before.
 func (w *rig) anything(who account.User, t task.Task) {
 	seen, err := w.store.Tasks.ByID(w.Context(), 0, t.ID)
 	if err != nil {
@@ -182,7 +183,7 @@ func (w *rig) anything(who account.User, t task.Task) {
 	}
 }
 
-// checkReviewed follows the events of a task and says whether it is DONE.
+// checkReviewed follows a task's events and reports whether it is DONE.
 func (w *rig) checkReviewed(t task.Task) (done bool) {
 	w.Helper()
 	events, err := w.store.Tasks.EventsOf(w.Context(), 0, t.ID, 0, 10000)

@@ -20,7 +20,7 @@ import (
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	taskstore "stagecoach/internal/store/task"
@@ -36,7 +36,7 @@ type rig struct {
 	client    client.Client
 	database  string
 	store     *store.Store
-	tasks     *service.Tasks
+	tasks     *tasks.Service
 	worker    worker.Worker
 	workspace taskstore.Workspace
 	creator   account.User
@@ -44,7 +44,7 @@ type rig struct {
 	keys      atomic.Int64
 }
 
-func newRig(t *testing.T, change service.WorkspaceChange) *rig {
+func newRig(t *testing.T, change tasks.WorkspaceChange) *rig {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs PostgreSQL and Temporal")
@@ -53,12 +53,12 @@ func newRig(t *testing.T, change service.WorkspaceChange) *rig {
 }
 
 // newRigOn uses a server that no other test uses.
-func newRigOn(t *testing.T, server *testtemporal.Server, change service.WorkspaceChange) *rig {
+func newRigOn(t *testing.T, server *testtemporal.Server, change tasks.WorkspaceChange) *rig {
 	t.Helper()
 	return newRigAt(t, server, testdb.URL(t), change)
 }
 
-func newRigAt(t *testing.T, server *testtemporal.Server, database string, change service.WorkspaceChange) *rig {
+func newRigAt(t *testing.T, server *testtemporal.Server, database string, change tasks.WorkspaceChange) *rig {
 	t.Helper()
 	w := &rig{T: t, server: server, client: server.Client, database: database}
 	var err error
@@ -67,7 +67,7 @@ func newRigAt(t *testing.T, server *testtemporal.Server, database string, change
 	t.Cleanup(w.store.Close)
 
 	skipIDs(w)
-	w.tasks = &service.Tasks{
+	w.tasks = &tasks.Service{
 		Temporal: w.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 30 * time.Second,
 	}
 
@@ -182,14 +182,14 @@ func (w *rig) wantCode(err error, code fault.Code) {
 
 func (w *rig) key() string { return fmt.Sprint("key-", w.keys.Add(1)) }
 
-// skipIDs makes the ids of this test's tasks its own: they name workflows, and the server remembers those of the tests
-// before.
+// skipIDs makes the ids of this test's tasks unique: they name workflows, and the server remembers those of earlier
+// tests.
 func skipIDs(w *rig) {
 	w.Helper()
 	w.exec(fmt.Sprintf(`ALTER TABLE tasks ALTER COLUMN id RESTART WITH %d`, firstID.Add(1_000_000)))
 }
 
-// exec sends a statement behind the store's back.
+// exec sends a statement, bypassing the store.
 func (w *rig) exec(sql string, args ...any) {
 	w.Helper()
 	conn, err := pgx.Connect(w.Context(), w.database)

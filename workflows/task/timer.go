@@ -9,26 +9,34 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// timer is the one durable timer of a task. It may fire before the task's state ends: then the time that is left gets a
-// new one. So a state that ends later than the one before costs no event of the history.
+// timer is a task's only durable timer. It may fire before the task's state ends: the remaining time then gets a new
+// one. A state that ends later than the previous one thus costs no event of the history.
 type timer struct {
 	at   time.Time
-	done workflow.Future // nil: there is no timer
+	done workflow.Future // nil: none
 	stop workflow.CancelFunc
 }
 
 func (t timer) fired() bool { return t.done != nil && t.done.IsReady() }
 
-// startTimer starts a timer for the end of the task's state, unless there is one that fires no later. The SDK reports a
-// cancelled timer as ready, so this one does not end with the workflow's context.
+// timerIsLate reports whether the task's state may end before the timer fires, for example when its holder requests a
+// lease later.
+func (t *run) timerIsLate() bool {
+	at, _ := t.state.Due()
+	return at != nil && (t.timer.done == nil || t.timer.at.After(*at))
+}
+
+// startTimer starts a timer for the end of the task's state, unless one fires no later. The SDK reports a cancelled
+// timer as ready, so this one does not end with the workflow's context.
 func (t *run) startTimer(ctx workflow.Context) {
-	at, lease := t.state.Due()
-	switch {
-	case at == nil, t.timer.done != nil && !t.timer.at.After(*at):
+	if !t.timerIsLate() {
 		return
-	case t.timer.done != nil:
+	}
+	if t.timer.done != nil {
 		t.timer.stop()
 	}
+
+	at, lease := t.state.Due()
 
 	limit := "deadline"
 	switch {
@@ -44,7 +52,7 @@ func (t *run) startTimer(ctx workflow.Context) {
 	}), stop}
 }
 
-// dropFiredTimer lets the next step start a timer of its own. A timer that has not fired outlives its step.
+// dropFiredTimer lets the next step start its own timer. An unfired timer outlives its step.
 func (t *run) dropFiredTimer() {
 	if t.timer.fired() {
 		t.timer.stop()

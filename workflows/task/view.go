@@ -14,7 +14,7 @@ import (
 
 func (t *run) view() lifecycle.TaskView {
 	return lifecycle.TaskView{
-		StateView: lifecycle.StateView{State: string(t.state.State), Since: t.state.Since, WaitsFor: t.waitsFor()},
+		StateView: lifecycle.StateView{State: string(t.state.State), Since: t.state.Since, WaitsFor: t.state.WaitsFor()},
 		Version:   t.state.Version, AssigneeID: t.state.AssigneeID, DeadlineAt: t.state.DeadlineAt,
 		ReleaseAt:    t.state.ReleaseAt,
 		FencingToken: t.state.FencingToken, LeaseExpiresAt: t.state.LeaseExpiresAt,
@@ -22,23 +22,20 @@ func (t *run) view() lifecycle.TaskView {
 	}
 }
 
-// waitsFor is what the task waits for, for people.
-func (t *run) waitsFor() string {
-	return map[string]string{
-		lifecycle.WaitsForBlockers: "its blockers", lifecycle.WaitsForClaim: "an agent who claims it",
-		lifecycle.WaitsForAssignee: "its assignee", lifecycle.WaitsForTakeover: "an agent who takes it over",
-	}[t.waits()]
-}
-
-func (t *run) waits() string {
-	return lifecycle.TaskWaitsFor(t.state.State, t.state.AssigneeID != nil, t.state.ClockWaits)
+// waits explains each value of waits_for.
+var waits = map[string]string{
+	lifecycle.WaitsForBlockers: "tasks that have to be DONE before it",
+	lifecycle.WaitsForClaim:    "an agent who claims it",
+	lifecycle.WaitsForAssignee: "its assignee",
+	lifecycle.WaitsForReview:   "somebody who approves or rejects its result",
+	lifecycle.WaitsForTakeover: "an agent who takes it over",
 }
 
 // show updates what operators see of a new state: one event for the attributes, none for the details.
 func (t *run) show(ctx workflow.Context) {
 	t.describe(ctx)
 	now := record.Shown{
-		Stage: string(t.state.State), WaitsFor: t.waits(), Attention: t.state.State == lifecycle.TaskStuck,
+		Stage: string(t.state.State), WaitsFor: t.state.WaitsFor(), Attention: t.state.State == lifecycle.TaskStuck,
 		DeadlineAt: t.state.DeadlineAt,
 	}
 
@@ -47,7 +44,7 @@ func (t *run) show(ctx workflow.Context) {
 		assignee = strconv.FormatInt(*t.state.AssigneeID, 10)
 	}
 	now.Others = record.AppendKeyword(ctx, nil, temporalio.AssigneeAttribute, assignee)
-	now.Others = record.AppendTime(ctx, now.Others, temporalio.DeadlineAttribute, t.state.DeadlineAt) // it changes alone, too
+	now.Others = record.AppendTime(ctx, now.Others, temporalio.DeadlineAttribute, t.state.DeadlineAt) // also changes alone
 	record.Show(ctx, now)
 }
 
@@ -56,7 +53,7 @@ func (t *run) describe(ctx workflow.Context) {
 	workspace, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(temporalio.WorkspaceAttribute)
 	paragraphs := []string{
 		fmt.Sprintf("**%s** since %s", t.state.State, t.state.Since.UTC().Format(time.RFC3339)),
-		record.WaitsFor(t.waitsFor()),
+		record.WaitsFor(t.state.WaitsFor(), waits[t.state.WaitsFor()]),
 	}
 
 	if t.state.DeadlineAt != nil {

@@ -1,11 +1,11 @@
-// Package task is the second workload: work that agents share.
+// Package task is the second workload: work shared by agents.
 //
 // A task is one workflow that lives until the task is DONE or CANCELLED. People and programs act by updates. A
-// validator refuses an update without a trace in the history, as far as the workflow's own state is enough to decide.
-// Everything else is decided once, by the activity ActOnTask, under the lock of the task's row: it asks the table,
-// writes, and keeps the answer to the request. One mutex lets one act at a time through. A durable timer ends a status
-// that lasts too long, and a claim whose lease nobody has renewed: heartbeats are written to the record alone, so the
-// act that the timer begins finds there whether the lease goes on.
+// validator rejects an update without a trace in the history, as far as the workflow's own state is sufficient to
+// decide. Everything else is decided once, by the activity ActOnTask, under the lock of the task's row: it consults the
+// table, writes, and stores the answer to the request. One mutex admits one action at a time. A durable timer ends a
+// status that lasts too long, and a claim whose lease was not renewed: heartbeats are written only to the record, so
+// the action started by the timer checks there whether the lease was renewed.
 package task
 
 import (
@@ -22,10 +22,10 @@ import (
 // tasks serves only to name the activities; the worker has the real ones.
 var tasks *activities.Activities
 
-// run is what the workflow knows of its task. The state changes only to what the record has.
+// run is the workflow's knowledge of its task. The state changes only to the recorded one.
 type run struct {
 	id       int64
-	state    task.Snapshot // Version 0: not read yet
+	state    task.Snapshot // Version 0: not yet read
 	waitedOn bool          // by other tasks
 
 	timer     timer
@@ -35,7 +35,7 @@ type run struct {
 }
 
 // Run drives one task until it is DONE or CANCELLED. known is the task as the previous run or the service knew it; nil:
-// the record has to be read, as when an operator starts the workflow with the id alone.
+// the record must be read, for example because an operator started the workflow with only the id.
 func Run(ctx workflow.Context, taskID int64, known *task.Snapshot) (lifecycle.TaskView, error) {
 	t := &run{
 		id: taskID, mutex: workflow.NewMutex(ctx),
@@ -50,7 +50,9 @@ func Run(ctx workflow.Context, taskID int64, known *task.Snapshot) (lifecycle.Ta
 	if err := t.listen(ctx); err != nil {
 		return lifecycle.TaskView{}, err
 	}
-	if err := t.load(ctx); err != nil {
+	if t.state.Version > 0 {
+		t.describe(ctx)
+	} else if err := t.refresh(ctx); err != nil {
 		return lifecycle.TaskView{}, err
 	}
 
@@ -66,24 +68,16 @@ func Run(ctx workflow.Context, taskID int64, known *task.Snapshot) (lifecycle.Ta
 	return t.finish(ctx)
 }
 
-// load reads the task, unless it was handed over.
-func (t *run) load(ctx workflow.Context) error {
-	if t.state.Version > 0 {
-		t.describe(ctx)
-		return nil
-	}
-	return t.refresh(ctx)
-}
-
-// step waits for the next signal, timer or transition, and does the workflow's own part: it ends a status whose time is
-// up, begins a deadline, or cancels a task whose workflow was cancelled. Updates are handled concurrently.
+// step waits for the next signal, timer or transition, and does the workflow's own part: it times out a status, begins
+// a deadline, or cancels a task whose workflow was cancelled. Updates are handled concurrently.
 func (t *run) step(ctx workflow.Context) error {
 	version := t.state.Version
 	t.startTimer(ctx)
 	defer t.dropFiredTimer()
 
 	err := workflow.Await(ctx, func() bool {
-		return t.state.Version != version || t.signals.Len() > 0 || t.refreshes.Len() > 0 || t.mayContinue(ctx) || t.timer.fired()
+		return t.state.Version != version || t.signals.Len() > 0 || t.refreshes.Len() > 0 || t.mayContinue(ctx) || t.timer.fired() ||
+			t.timerIsLate()
 	})
 
 	switch {
@@ -95,19 +89,22 @@ func (t *run) step(ctx workflow.Context) error {
 		return err
 	case t.signals.Len() > 0:
 		record.Drain(t.signals)
-		return t.startClock(ctx)
+		return t.unblock(ctx)
 	case t.refreshes.Len() > 0:
 		record.Drain(t.refreshes)
 		return t.refresh(ctx)
 	case t.timer.fired():
-		return t.timeIsUp(ctx)
+		if at, _ := t.state.Due(); at == nil || at.After(t.timer.at) { // it has left the timer's state
+			return nil
+		}
+		return t.act(ctx, task.Act{Action: lifecycle.TaskActionExpire})
 	default:
 		return nil
 	}
 }
 
-// refresh takes over what the record has: a reset may have set the workflow back, or a restore the record. The last
-// blocker may have ended before there was a workflow to notify.
+// refresh adopts the recorded state: a reset may have rewound the workflow, or a restore the record. The last blocker
+// may have ended before there was a workflow to notify.
 func (t *run) refresh(ctx workflow.Context) error {
 	unlock, err := t.lock(ctx)
 	if err != nil {
@@ -121,19 +118,20 @@ func (t *run) refresh(ctx workflow.Context) error {
 	if t.state.ClockWaits {
 		return t.readClock(ctx)
 	}
+	t.waitedOn = true // the record may have ended it, and does not say here which tasks wait for that
 	t.show(ctx)
 	return nil
 }
 
-// startClock begins the deadline of a task that waits for its blockers, if none is open any more.
-func (t *run) startClock(ctx workflow.Context) error {
+// unblock records that the last blocker is DONE, and begins a deadline that waited for that.
+func (t *run) unblock(ctx workflow.Context) error {
 	unlock, err := t.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 
-	if !t.state.ClockWaits {
+	if !t.state.Blocked {
 		return nil
 	}
 	return t.readClock(ctx)
@@ -149,7 +147,7 @@ func (t *run) readClock(ctx workflow.Context) (err error) {
 	return err
 }
 
-// mayContinue says whether this run should hand over to the next: its history is long and nothing is in flight. A
+// mayContinue reports whether this run should hand over to the next: its history is long and nothing is in flight. A
 // cancelled run does not hand over, because the next run would not receive the cancellation.
 func (t *run) mayContinue(ctx workflow.Context) bool {
 	return ctx.Err() == nil && workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) &&
@@ -172,7 +170,7 @@ func (t *run) finish(ctx workflow.Context) (lifecycle.TaskView, error) {
 	return t.view(), err
 }
 
-// lock takes the mutex: one act at a time, also while the workflow is being cancelled.
+// lock takes the mutex: one action at a time, even while the workflow is being cancelled.
 func (t *run) lock(ctx workflow.Context) (unlock func(), err error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	return t.mutex.Unlock, t.mutex.Lock(ctx)

@@ -34,7 +34,7 @@ func TestWholeLife(t *testing.T) {
 	}
 }
 
-// TestDeadlines lets each status run out of time: exactly then, with exactly this comment, once.
+// TestDeadlines lets each status time out: exactly then, with exactly this comment, once.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -88,7 +88,7 @@ func TestOldDeadlineIsForgotten(t *testing.T) {
 	}
 }
 
-// TestStuckRelease releases a STUCK task automatically, only where the workspace wants it, and only if no user acts.
+// TestStuckRelease releases a STUCK task automatically, only if the workspace is set so, and only if no user acts.
 func TestStuckRelease(t *testing.T) {
 	t.Parallel()
 	l := newOffice(t).rig(t, settings{
@@ -131,13 +131,13 @@ func TestSettingsApplyFromTheNextTransition(t *testing.T) {
 	l.run()
 }
 
-// TestClockWaitsForBlockers begins a NEW task's deadline with the end of its last blocker, however that becomes known.
+// TestClockWaitsForBlockers starts a NEW task's deadline at the end of its last blocker, however that becomes known.
 func TestClockWaitsForBlockers(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	for name, known := range map[string]func(*envRig){
 		"by a signal": func(l *envRig) {
-			l.at(2*time.Hour, func() { l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) }) // too early: one is open still
+			l.at(2*time.Hour, func() { l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) }) // too early: one is still open
 			l.at(3*time.Hour, func() { l.unblock(); l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) })
 			l.at(3*time.Hour+time.Second, func() { l.SignalWorkflow(lifecycle.TaskUnblockedSignal, nil) }) // twice
 		},
@@ -211,8 +211,8 @@ func TestOneOfManyWins(t *testing.T) {
 	}
 }
 
-// TestForgottenAct has a record that is ahead: a worker wrote a transition and died before it reported it. The next
-// caller is judged by it; the first caller repeats the request and gets the answer that it was done.
+// TestForgottenAct has a record that is ahead: a worker wrote a transition and died before reporting it. The next
+// caller is judged by it; the first caller repeats the request and learns that it was done.
 func TestForgottenAct(t *testing.T) {
 	t.Parallel()
 	l := newOffice(t).rig(t, settings{})
@@ -244,7 +244,7 @@ func TestForgottenAct(t *testing.T) {
 	}
 }
 
-// TestContinueAsNew hands over the state and the running deadline. A request of the run before has no second effect.
+// TestContinueAsNew hands over the state and the running deadline. A request of the previous run has no second effect.
 func TestContinueAsNew(t *testing.T) {
 	t.Parallel()
 	l := newOffice(t).rig(t, settings{})
@@ -274,7 +274,7 @@ func TestContinueAsNew(t *testing.T) {
 	}
 }
 
-// continued returns what a run has handed over to the next.
+// continued returns what a run handed over to the next.
 func (l *envRig) continued() (id int64, known *task.Snapshot) {
 	l.t.Helper()
 	next, ok := errors.AsType[*workflow.ContinueAsNewError](l.GetWorkflowError())
@@ -285,8 +285,8 @@ func (l *envRig) continued() (id int64, known *task.Snapshot) {
 	return id, known
 }
 
-// TestRecordAway makes a transition although the record is away for long, and no other one meanwhile.
-func TestRecordAway(t *testing.T) {
+// TestRecordUnavailable makes a transition although the record is unavailable for a long time, and no other one meanwhile.
+func TestRecordUnavailable(t *testing.T) {
 	t.Parallel()
 	l := newOffice(t).rig(t, settings{})
 	l.failures = 10
@@ -307,7 +307,7 @@ func TestRecordAway(t *testing.T) {
 	}
 }
 
-// TestOperatorCancels ends the task by the temporal CLI, from every status that is not an end.
+// TestOperatorCancels ends the task by the temporal CLI, from every non-terminal status.
 func TestOperatorCancels(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -323,7 +323,7 @@ func TestOperatorCancels(t *testing.T) {
 	}
 }
 
-// TestOutsidersAreRefusedByTheHandler sends updates of strangers with an operator's tool, past the API and the bot.
+// TestOutsidersAreRefusedByTheHandler sends strangers' updates with an operator's tool, bypassing the API and the bot.
 func TestOutsidersAreRefusedByTheHandler(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

@@ -9,9 +9,9 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestFragmentAway lets Fragment be away while orders come: each waits in line without using an attempt, one after the
-// other asks whether it is back, and all are bought once without a person's help.
-func TestFragmentAway(t *testing.T) {
+// TestFragmentUnavailable makes a part of Fragment unavailable while orders arrive: at most the first fails, the next ones
+// wait without using an attempt, and all are bought once without a person's help.
+func TestFragmentUnavailable(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]sim.Fault{
 		"503 at the price":     {Match: "updateStarsPrices", Kind: "503"},
@@ -22,20 +22,19 @@ func TestFragmentAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newRig(t, func(s *setup) { s.settings.RetryFor = time.Hour })
+			w := newRig(t, func(s *setup) { s.retryFor, s.retryPause = time.Hour, 100*time.Millisecond })
 			w.fragment.AddFault(fault)
 			first, second := w.deposit(
 				1, "durov 50",
 			), w.depositAs(tonsim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
 
-			w.eventually("both wait in line", func() bool { return w.inLine(first) && w.inLine(second) })
-			w.wantHeld(first)
-			time.Sleep(3 * time.Second) // some tries fail
+			w.eventually("purchases are held", func() bool { return w.held() })
+			time.Sleep(3 * time.Second) // some attempts fail
 
 			w.fragment.ClearFaults()
 			for _, hash := range []string{first, second} {
-				if got := w.becomes(hash, lifecycle.TransactionProcessed); got.Attempt != 1 {
-					t.Errorf("%d attempts", got.Attempt)
+				if got := w.becomes(hash, lifecycle.TransactionProcessed); got.Failures > 1 {
+					t.Errorf("%d failures", got.Failures)
 				}
 			}
 
@@ -45,18 +44,20 @@ func TestFragmentAway(t *testing.T) {
 	}
 }
 
-// TestFragmentAwayForLong waits for Fragment for a time only, then the order fails and an operator may retry it.
-func TestFragmentAwayForLong(t *testing.T) {
+// TestFragmentUnavailableForLong makes Fragment unavailable for longer than failed orders are retried: no order fails, and
+// none leaves a trace until it is bought.
+func TestFragmentUnavailableForLong(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.RetryFor = 5 * time.Second })
-	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"})
+	w := newRig(t, func(s *setup) { s.retryFor, s.retryPause = time.Second, 100*time.Millisecond })
+	w.fragment.AddFault(sim.Fault{Kind: "503"})
 	hash := w.deposit(1, "durov 50")
 	w.wantHeld(hash)
-	w.fails(hash, "Service unavailable: Fragment API returned 503", lifecycle.Retryable)
+	time.Sleep(3 * time.Second)
+	if got := w.events(hash); got != "detected" {
+		t.Error(got)
+	}
 
 	w.fragment.ClearFaults()
-	_, err := w.client.Retry(t.Context(), w.admin, hash, "they are back", "")
-	w.must(err)
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.wantSold(1)
 	w.balances()
@@ -65,10 +66,10 @@ func TestFragmentAwayForLong(t *testing.T) {
 // TestOneOrderHoldsUpNobody has an order for which alone Fragment fails: others are bought meanwhile.
 func TestOneOrderHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.RetryFor = 20 * time.Second })
+	w := newRig(t, func(s *setup) { s.retryFor, s.retryPause = 20*time.Second, 100*time.Millisecond })
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503", Times: 4})
 	first := w.deposit(1, "durov 50")
-	w.eventually("the first waits in line", func() bool { return w.inLine(first) })
+	w.becomes(first, lifecycle.TransactionFailed)
 	second := w.depositAs(tonsim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
 	w.becomes(second, lifecycle.TransactionProcessed)
 	w.becomes(first, lifecycle.TransactionProcessed)

@@ -8,7 +8,7 @@ import (
 
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/stars"
 	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
@@ -33,11 +33,45 @@ func (c *chaos) observe() error {
 	if sum != 0 {
 		c.complain("the ledger does not balance: %+v", balances)
 	}
-	return nil
+
+	switches, err := c.lab.store.Transactions.Switches(ctx)
+	if err == nil && switches.Hold.On() {
+		c.mu.Lock()
+		c.tally["holds"]++
+		c.mu.Unlock()
+	}
+	return err
 }
 
-// settle is the operator who tidies up when the trouble is over. It returns whether nothing is left to do.
+// openable reports whether a planned transaction has yet to be opened: what does not need the wallet is decided then,
+// however long a pause lasts.
+func (c *chaos) openable(ctx context.Context) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.hashes, func(hash string) bool {
+		t, err := c.lab.store.Transactions.ByHash(ctx, hash)
+		return err != nil || t.State == lifecycle.TransactionPending && needsNoTurn(t)
+	})
+}
+
+// needsNoTurn reports whether an order can be decided without the wallet.
+func needsNoTurn(t transaction.Transaction) bool {
+	_, err := stars.Parse(t.Comment, mostStars)
+	return err != nil || t.AmountNano > reviewFrom
+}
+
+// settle is the operator who cleans up when the trouble is over. It returns whether nothing is left to do.
 func (c *chaos) settle(ctx context.Context) (bool, error) {
+	if !c.resumed {
+		if c.openable(ctx) {
+			return false, nil
+		}
+		c.resumed = true
+		if err := c.lab.store.Transactions.Resume(ctx); err != nil {
+			return false, err
+		}
+	}
+
 	bought, _, err := c.fragment.Purchases(ctx)
 	if err != nil {
 		return false, err
@@ -57,6 +91,9 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 		payments, err := c.lab.store.Transactions.PaymentsOf(ctx, hash)
 		if err != nil {
 			return false, err
+		}
+		if now, err := c.lab.store.Transactions.ByHash(ctx, hash); err != nil || now.RowVersion != t.RowVersion {
+			return false, err // the two are not of one moment
 		}
 
 		signed := slices.ContainsFunc(payments, func(p transaction.Payment) bool { return p.State == transaction.PaymentSigned })
@@ -78,27 +115,43 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 				hash: hash, update: lifecycle.TransactionActionResolve,
 				input: lifecycle.TransactionInput{Actor: c.lab.admin.ID, Outcome: lifecycle.TransactionFailed},
 			})
-		case signed || travels && !t.NeedsReview || t.RefundDueNano > 0 || t.State == lifecycle.TransactionPending:
+		case signed || travels && (!t.NeedsReview || t.ReviewReason == transaction.ReviewAsked) || t.RefundDueNano > 0 || t.State == lifecycle.TransactionPending:
 			settled = false
-		case t.NeedsReview: // what does the shop say?
+		case t.NeedsReview: // the shop's state decides
 			settled = false
 			outcome := lifecycle.TransactionFailed
 			if len(purchasesOf(payments, bought)) > 0 {
 				outcome = lifecycle.TransactionProcessed
 			}
 
-			if t.ReviewReason != transaction.ReviewNotConfirmed {
+			switch t.ReviewReason {
+			case transaction.ReviewNotConfirmed:
+				c.tally["reviews"]++
+			case transaction.ReviewDeposit:
+				c.tally["deposits reviewed"]++
+				outcome = lifecycle.TransactionProcessing
+			case transaction.ReviewAsked:
+				c.tally["reviews asked"]++
+				paid := slices.ContainsFunc(payments, func(p transaction.Payment) bool {
+					return p.State == transaction.PaymentPaid && p.Kind == transaction.Purchase
+				})
+				switch {
+				case paid:
+					outcome = lifecycle.TransactionProcessed // the shop may have it since the query
+				case len(payments) == 0:
+					outcome = lifecycle.TransactionProcessing
+				}
+			default:
 				c.complain("%.8s needs review: %s", hash, t.ReviewReason)
 			}
 
-			c.tally["reviews"]++
 			c.note(errand{
 				hash: hash, update: lifecycle.TransactionActionResolve,
 				input: lifecycle.TransactionInput{Actor: c.lab.admin.ID, Outcome: outcome},
 			})
 		case t.State == lifecycle.TransactionProcessing:
 			settled = false
-		case t.NextRetry() != nil: // by the system
+		case t.RetryAt != nil: // by the system
 			settled = false
 		case t.State == lifecycle.TransactionFailed && t.ErrorClass != lifecycle.NonRetryable:
 			settled = false
@@ -128,7 +181,7 @@ func purchasesOf(payments []transaction.Payment, bought []tonsim.Purchase) (thei
 // dayLimits have room for one or two purchases and one refund.
 var dayLimits = transaction.Limits{PerDay: 1_500_000_000, RefundPerDay: 1_500_000_000}
 
-// restart begins new processes, with the limits or without.
+// restart starts new processes, with or without the limits.
 func (c *chaos) restart(limited bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +190,7 @@ func (c *chaos) restart(limited bool) {
 	}
 }
 
-// liftLimits checks that they were kept.
+// liftLimits checks that they were respected.
 func (c *chaos) liftLimits() error {
 	spent := map[transaction.PaymentKind]int64{}
 	c.mu.Lock()
@@ -162,7 +215,7 @@ func (c *chaos) liftLimits() error {
 	return nil
 }
 
-// verify checks what must hold in the end, by what the chain and the shop say.
+// verify checks what must hold in the end, according to the chain and the shop.
 func (c *chaos) verify() error {
 	ctx := context.Background()
 	bought, strays, err := c.fragment.Purchases(ctx)
@@ -193,6 +246,9 @@ func (c *chaos) verify() error {
 		}
 
 		c.verifyOne(t, payments, theirs)
+		if err := c.verifyOpening(ctx, t); err != nil {
+			return err
+		}
 	}
 
 	if known != len(bought) {
@@ -203,11 +259,11 @@ func (c *chaos) verify() error {
 		return err
 	}
 
-	list := []service.FragmentPurchase{}
+	list := []transactions.FragmentPurchase{}
 	for _, b := range bought {
 		list = append(
 			list,
-			service.FragmentPurchase{Username: b.Username, Stars: b.Stars, PaidNano: b.PaidNano, PaymentHash: b.Hash, At: b.At},
+			transactions.FragmentPurchase{Username: b.Username, Stars: b.Stars, PaidNano: b.PaidNano, PaymentHash: b.Hash, At: b.At},
 		)
 	}
 
@@ -218,8 +274,8 @@ func (c *chaos) verify() error {
 	return err
 }
 
-// refunds says whether an order is given back: one that can never be carried out. Of those that an operator has ended,
-// only one whose money came back from the shop: what the shop has kept, the operator gives back.
+// refunds reports whether an order is refunded: one that can never be executed. Of those ended by an operator, only one
+// whose money came back from the shop: what the shop has kept, the operator refunds.
 func (c *chaos) refunds(t transaction.Transaction, payments []transaction.Payment) bool {
 	kept := slices.ContainsFunc(payments, func(p transaction.Payment) bool {
 		return p.Kind == transaction.Purchase && p.State == transaction.PaymentPaid
@@ -228,15 +284,15 @@ func (c *chaos) refunds(t transaction.Transaction, payments []transaction.Paymen
 		(t.ErrorMessage != stars.Unconfirmed.Message || !kept)
 }
 
-// verifyOne checks one order: its state says what happened.
+// verifyOne checks one order: its state matches what happened.
 func (c *chaos) verifyOne(t transaction.Transaction, payments []transaction.Payment, bought []tonsim.Purchase) {
 	refunded := 0
 	c.tally[string(t.State)]++
-	if t.Retries > 0 {
+	if t.Failures > 1 {
 		c.tally["retries by the system"]++
 	}
 
-	if t.NextRetry() != nil {
+	if t.RetryAt != nil {
 		c.complain("%.8s is still to be tried again", t.Hash)
 	}
 
@@ -284,10 +340,25 @@ func (c *chaos) verifyOne(t transaction.Transaction, payments []transaction.Paym
 	}
 }
 
-// verifyChain checks where the wallet's money went, by nothing but the chain: to the shop once for each purchase, back
-// to senders once for each refund, to whom sends it back, and to nobody else.
+// verifyOpening checks that what does not need the wallet was decided together with the lock, in one change.
+func (c *chaos) verifyOpening(ctx context.Context, t transaction.Transaction) error {
+	events, err := c.lab.store.Transactions.EventsOf(ctx, t.Hash)
+	if err != nil || !needsNoTurn(t) {
+		return err
+	}
+
+	c.tally["decided without a turn"]++
+	if len(events) < 3 || events[1].Type != lifecycle.TransactionLocked || events[1].XID != events[2].XID ||
+		events[2].Type != lifecycle.TransactionFailure && (t.AmountNano <= reviewFrom || events[2].Type != lifecycle.TransactionReviewed) {
+		c.complain("%.8s, %q of %d nanoTON, began with %+v", t.Hash, t.Comment, t.AmountNano, events)
+	}
+	return nil
+}
+
+// verifyChain checks where the wallet's money went, by the chain alone: to the shop once for each purchase, back to
+// senders once for each refund, again to senders who return it, and to nobody else.
 func (c *chaos) verifyChain(ctx context.Context, bought int, refunds map[string]int) error {
-	history, err := c.lab.view.Transactions(ctx, toncenter.Page{Account: c.wallet.Address(), Limit: 1000})
+	history, _, err := c.lab.view.Transactions(ctx, toncenter.Page{Account: c.wallet.Address(), Limit: 1000})
 	if err != nil {
 		return err
 	}

@@ -14,17 +14,17 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// plan is what happens in a history from outside.
+// plan is a history's external events.
 type plan struct {
 	refunds bool // the setting
 	retries time.Duration
 	block   time.Duration // of the chain
 	crowd   bool          // several orders that want the wallet at a time
-	limited bool          // the limits for 24 hours have room for some of the orders only
+	limited bool          // the 24-hour limits have room for only some of the orders
 	moves   []move
 }
 
-// move is one thing that happens; n and m are what the kind of move makes of them.
+// move is one event; n and m are interpreted by its kind.
 type move struct {
 	after time.Duration
 	what  string
@@ -48,17 +48,17 @@ func (p plan) without(i int) plan {
 	return p
 }
 
-// newPlan draws a plan: one deposit at first, then faults, deeds and up to two more deposits.
+// newPlan draws a plan: one deposit at first, then faults, interventions and up to two more deposits.
 func newPlan(seed, number uint64) plan {
 	r := rand.New(rand.NewPCG(seed, number))
 	p := plan{
-		refunds: r.IntN(2) == 0, retries: []time.Duration{time.Minute, 0, 300 * time.Millisecond}[number%3],
+		refunds: r.IntN(2) == 0, retries: []time.Duration{500 * time.Millisecond, 0, 50 * time.Millisecond}[number%3],
 		block: pick([]time.Duration{2 * time.Second, 400 * time.Millisecond, time.Second, 5 * time.Second}, r.IntN(4)),
 		crowd: number%2 == 0, limited: r.IntN(6) == 0,
 	}
 	draw := func(what string) {
 		m := move{what: what, n: r.IntN(1000), m: r.IntN(1000)}
-		if r.IntN(2) == 0 { // else at once
+		if r.IntN(2) == 0 { // otherwise at once
 			m.after = time.Duration(r.IntN(8000)) * time.Millisecond
 		}
 		p.moves = append(p.moves, m)
@@ -90,16 +90,16 @@ func newPlan(seed, number uint64) plan {
 	return p
 }
 
-// rush is how many histories have one with a hundred orders among them.
+// rush: one in this many histories has a hundred orders.
 const rush = 500
 
 var (
-	// orders are what deposits ask for; most are good.
-	orders       = []string{"durov 50", "durov", "anna 60", "durov 50", "no order at all", "nobody 50", "durov 1000"}
-	chainKinds   = []string{"503", "429", "cut", "lost_answer", "timeout"}
-	sendingKinds = []string{"lost_answer", "exit_133", "exit_136", "duplicate", "timeout", "503", "429", "cut"}
+	// orders are what deposits request; most are valid.
+	orders       = []string{"durov 50", "durov", "anna 60", "durov 50", "no order at all", "nobody 50", "durov 1000", poisonous + " 50"}
+	chainKinds   = []string{"503", "429", "cut", "lost_answer", "timeout", "not_ok", "empty", "null"}
+	sendingKinds = []string{"lost_answer", "exit_133", "exit_136", "duplicate", "timeout", "503", "429", "cut", "not_ok", "empty", "null"}
 	shopKinds    = []string{
-		"503", "429", "cut", "lost_answer", "timeout", "something", "session_expired", "not_giftable", "unknown_user",
+		"503", "429", "cut", "lost_answer", "timeout", "something", "session_expired", "not_giftable", "unknown_user", "nonsense",
 	}
 	shopCalls = []string{
 		"updateStarsPrices", "searchStarsRecipient", "initBuyStarsRequest", "getBuyStarsLink", "confirmReq",
@@ -108,9 +108,12 @@ var (
 	chainCalls = []string{"/transactions?", "/walletInformation", "/masterchainInfo", "/transactionsByMessage"}
 )
 
+// poisonous is a recipient to whom the shop responds with nonsense, until the trouble is over.
+const poisonous = "poisonous"
+
 func pick[T any](from []T, n int) T { return from[n%len(from)] }
 
-// dropAfter is when a connection ends on which no answer comes.
+// dropAfter is when a connection without an answer ends.
 const dropAfter = 5 * time.Millisecond
 
 // moves are the kinds of moves.
@@ -133,11 +136,38 @@ var moves = map[string]func(*chaos, move) error{
 		})
 		return nil
 	},
+	"shop takes long": func(c *chaos, m move) error {
+		c.fragment.AddFault(sim.Fault{Match: pick(shopCalls, m.n), Kind: "slow", Times: 1 + m.m%3, Delay: 12 * time.Second / speed})
+		return nil
+	},
+	"shop is away for long": func(c *chaos, m move) error {
+		c.fragment.AddFault(sim.Fault{Kind: pick([]string{"503", "nonsense", "cut"}, m.n), Times: 100 + m.m})
+		return nil
+	},
+	"shop is back": func(c *chaos, _ move) error {
+		c.fragment.ClearFaults()
+		return nil
+	},
+	"monitor falls behind": func(c *chaos, m move) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.blind = m.n % 40
+		return nil
+	},
+	"a refund comes back": func(c *chaos, m move) error {
+		return c.send(m, smallDeposit/2, "Refund: the order could not be carried out")
+	},
+	"operator asks for a review": func(c *chaos, m move) error {
+		return c.ask(m.n, errand{update: lifecycle.TransactionActionReview, input: lifecycle.TransactionInput{Actor: c.lab.admin.ID}})
+	},
 	"messages get lost": func(c *chaos, m move) error { return c.chain.Steer(tonsim.Steering{Drop: ptr(m.n % 12)}) },
 	"messages are slow": func(c *chaos, m move) error { return c.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(m.n * 90))}) },
 	"blocks take long":  func(c *chaos, m move) error { return c.chain.Steer(tonsim.Steering{FinalityMS: ptr(int64(m.n * 10))}) },
 	"chain hides some":  func(c *chaos, m move) error { return c.chain.Steer(tonsim.Steering{Hide: ptr(1 + m.n%3)}) },
-	"chain hides none":  func(c *chaos, m move) error { return c.chain.Steer(tonsim.Steering{Reveal: true}) },
+	"chain repeats rows": func(c *chaos, m move) error {
+		return c.chain.Steer(tonsim.Steering{Twice: ptr(m.n%3 > 0)})
+	},
+	"chain hides none": func(c *chaos, m move) error { return c.chain.Steer(tonsim.Steering{Reveal: true}) },
 	"session is over": func(c *chaos, m move) error {
 		return c.set(func(s *tonsim.FragmentSettings) {
 			s.SessionFailed = pick([]string{"Session expired", "AUTH_SESSION_EXPIRED", "unauthorized", ""}, m.n)
@@ -166,7 +196,7 @@ var moves = map[string]func(*chaos, move) error{
 		return c.set(func(s *tonsim.FragmentSettings) { s.DoneAfterMS, s.Confirm = int64(m.n*m.n*m.n), m.m%2 == 0 })
 	},
 	"wallet loses money": func(c *chaos, m move) error { return c.lose(int64(100_000_000 + m.n*500_000)) },
-	"wallet is robbed while it pays": func(c *chaos, m move) error { // what is signed is carried out, and pays nothing
+	"wallet is robbed while it pays": func(c *chaos, m move) error { // what is signed is executed, but pays nothing
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.robbery = int64(100_000_000 + m.n*300_000)
@@ -217,24 +247,41 @@ var moves = map[string]func(*chaos, move) error{
 			m.n, errand{signal: lifecycle.TransactionRefreshSignal},
 		)
 	},
+	"an unreadable order in a pause": func(c *chaos, m move) error { return c.inPause(m, smallDeposit, "no order at all") },
+	"a large deposit in a pause":     func(c *chaos, m move) error { return c.inPause(m, largeDeposit, "durov 50") },
 	"operator pauses": func(c *chaos, _ move) error {
 		return c.lab.store.Transactions.Pause(context.Background(), &c.lab.admin.ID, "chaos")
 	},
 	"operator resumes": func(c *chaos, _ move) error { return c.lab.store.Transactions.Resume(context.Background()) },
 }
 
+// Amounts of deposits, in nanoTON.
+const (
+	smallDeposit = 1_000_000_000
+	reviewFrom   = 1_100_000_000 // a person reviews a larger one
+	largeDeposit = 1_200_000_000
+)
+
 // deposit is the one move without which nothing happens.
-func (c *chaos) deposit(m move) error {
-	hash, err := c.chain.Deposit(tonsim.Deposit{
-		From: fmt.Sprint("sender", m.n%3), AmountNano: 1e9, Comment: pick(orders, m.m),
-	})
+func (c *chaos) deposit(m move) error { return c.send(m, smallDeposit, pick(orders, m.m)) }
+
+// inPause makes a deposit that is decided without the wallet.
+func (c *chaos) inPause(m move, nano int64, comment string) error {
+	if err := c.lab.store.Transactions.Pause(context.Background(), &c.lab.admin.ID, "chaos"); err != nil {
+		return err
+	}
+	return c.send(m, nano, comment)
+}
+
+func (c *chaos) send(m move, nano int64, comment string) error {
+	hash, err := c.chain.Deposit(tonsim.Deposit{From: fmt.Sprint("sender", m.n%3), AmountNano: nano, Comment: comment})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hashes = append(c.hashes, hash)
 	return err
 }
 
-// ask sends an errand to one of the transactions. The API refuses what is not in the record yet.
+// ask sends an errand to one of the transactions. The API refuses what is not yet recorded.
 func (c *chaos) ask(n int, e errand) error {
 	c.mu.Lock()
 	if len(c.hashes) > 0 {
@@ -254,7 +301,7 @@ func (c *chaos) set(change func(*tonsim.FragmentSettings)) error {
 	return c.fragment.Set(s)
 }
 
-// lose takes money out of the wallet as no chain does: what a payment that is signed already cannot count on any more.
+// lose removes money from the wallet in a way no chain does: a payment already signed can no longer count on it.
 func (c *chaos) lose(leave int64) error {
 	c.purse.Lock()
 	defer c.purse.Unlock()
@@ -276,10 +323,10 @@ func (c *chaos) giveBack() error {
 	return c.chain.ChangeBalance("", func(held int64) int64 { return held + back })
 }
 
-// relieve ends all trouble.
+// relieve ends all trouble except a pause, which settle ends.
 func (c *chaos) relieve() error {
 	c.mu.Lock()
-	c.deathIn, c.frozenIn, c.stopIn, c.pauseIn, c.robbery = 0, 0, 0, 0, 0
+	c.deathIn, c.frozenIn, c.stopIn, c.pauseIn, c.robbery, c.blind = 0, 0, 0, 0, 0, 0
 	clear(c.lossIn)
 	c.mu.Unlock()
 	if err := c.liftLimits(); err != nil {
@@ -290,18 +337,17 @@ func (c *chaos) relieve() error {
 	c.purse.Unlock()
 	c.chain.ClearFaults()
 	c.fragment.ClearFaults()
-	if err := c.chain.Steer(tonsim.Steering{Drop: ptr(0), DelayMS: ptr(int64(0)), FinalityMS: ptr(int64(0)), Reveal: true}); err != nil {
+	if err := c.fragment.SetUser(poisonous, "user"); err != nil {
+		return err
+	}
+	if err := c.chain.Steer(tonsim.Steering{Drop: ptr(0), DelayMS: ptr(int64(0)), FinalityMS: ptr(int64(0)), Reveal: true, Twice: ptr(false)}); err != nil {
 		return err
 	}
 	if err := c.giveBack(); err != nil {
 		return err
 	}
 
-	if err := c.set(func(s *tonsim.FragmentSettings) {
+	return c.set(func(s *tonsim.FragmentSettings) {
 		*s = tonsim.FragmentSettings{NanoPerStar: 9_218_000, InitPercent: 100, LinkPercent: 100, LinkSeconds: 600}
-	}); err != nil {
-		return err
-	}
-
-	return c.lab.store.Transactions.Resume(context.Background())
+	})
 }

@@ -21,12 +21,13 @@ import (
 	activities "stagecoach/activities/transaction"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
+	record "stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
 	"stagecoach/workflows/transaction"
 )
 
-// chaos is one history: a wallet, its chain, its shop and their workflows, all in a time that goes fast.
+// chaos is one history: a wallet, its chain, its shop and their workflows, in accelerated time.
 type chaos struct {
 	*testsuite.TestWorkflowEnvironment
 	lab       *chaosRig
@@ -38,15 +39,17 @@ type chaos struct {
 	wallet    *ton.Wallet
 	allow     []ton.Address
 	toncenter *toncenter.Client
-	slots     chan int // of the wallet's queue: the processes that have one free
+	slots     chan int // of the purchase queue: processes with a free slot
+	refunding chan int // … of refunds
 	process   func(limited bool) *activities.PaymentActivities
 	purchases *activities.Activities
 	monitor   *activities.Monitor
 	client    operated
 	logs      logs
+	resumed   bool // settle has ended the pause
 
 	purse sync.Mutex
-	lost  int64 // nanoTON that were taken out of the wallet
+	lost  int64 // nanoTON removed from the wallet
 	safe  bool  // the trouble is over: a robbery whose broadcast is still being answered comes too late
 
 	mu         sync.Mutex
@@ -54,19 +57,20 @@ type chaos struct {
 	hashes     []string
 	errands    []errand
 	problems   []string
-	alive      map[int]*attempt // activities that a worker has at hand
+	alive      map[int]*attempt // activities currently held by a worker
 	over       bool             // the history has ended
-	zombies    sync.WaitGroup   // attempts of workers that were lost and are not dead
+	zombies    sync.WaitGroup   // attempts of workers that were lost but are not dead
 	tasks      int              // activities so far
 	deathIn    int              // requests until the worker dies; 0: it lives
 	frozenIn   int              // requests until the worker freezes, and counts as lost; 0: it does not
 	stopIn     int              // requests until the worker stops, as for a new version; 0: it does not
-	pauseIn    int              // requests until an operator pauses the activity and continues it; 0: that does not happen
-	deathAfter bool             // when the request was answered, instead of before
-	robbery    int64            // nanoTON that are left in the wallet after the next broadcast; 0: all
+	pauseIn    int              // requests until an operator pauses the activity and continues it; 0: never
+	deathAfter bool             // after the request was answered, instead of before
+	blind      int              // reads of the chain that the monitor skips
+	robbery    int64            // nanoTON left in the wallet after the next broadcast; 0: all
 	lossIn     map[string]int   // commands until a workflow is lost
 	retried    map[string]int   // by the operator, at the end
-	tally      map[string]int   // what has happened, to know that it does
+	tally      map[string]int   // what has happened, to check that it does
 }
 
 // errand is a pending notification of a workflow.
@@ -75,6 +79,7 @@ type errand struct {
 	start  bool
 	cancel bool
 	signal string
+	at     any // the signal's content
 	update lifecycle.TransactionAction
 	input  lifecycle.TransactionInput
 }
@@ -101,9 +106,9 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 	c.RegisterWorkflowWithOptions((&transaction.Workflow{Settings: transaction.Settings{
 		StuckAfter: 1000 * time.Hour,
 	}}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType})
-	c.RegisterActivityWithOptions(c.buy, activity.RegisterOptions{Name: "Buy"})
+	c.RegisterActivityWithOptions(c.pay, activity.RegisterOptions{Name: "Pay"})
 	c.RegisterActivityWithOptions(c.refund, activity.RegisterOptions{Name: "Refund"})
-	c.RegisterActivity(c.payers[0].ConfirmPurchase)
+	c.RegisterActivity(c.payers[0].Confirm)
 	c.RegisterActivity(c.payers[0].ProveRefund)
 	c.RegisterActivity(c.purchases)
 	for name, act := range map[string]any{"read": c.read, "move": c.move, "relieve": c.relieve, "settle": c.settle, "unfinished": c.unfinished} {
@@ -113,7 +118,7 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 	return c, nil
 }
 
-// speed is how many times faster than the machine's the chain's time goes.
+// speed is how many times faster than the machine's the chain's time runs.
 const speed = 20
 
 // Now is the chain's time.
@@ -130,7 +135,7 @@ func (c *chaos) run() {
 	err := c.GetWorkflowError()
 	c.mu.Lock()
 	c.over = true
-	if err != nil { // nothing that an attempt may wait for happens any more
+	if err != nil { // nothing that an attempt may wait for can happen now
 		for _, a := range c.alive {
 			a.kill(errDeath)
 		}
@@ -147,11 +152,11 @@ func (c *chaos) run() {
 
 const (
 	look   = 40 * time.Millisecond // between two reads of the chain
-	settle = 80 * time.Millisecond // between two looks at what is left to do
-	rounds = 1000                  // looks, until a history without trouble must have settled
+	settle = 80 * time.Millisecond // between two checks of what is left to do
+	rounds = 1000                  // checks, until a history without trouble must have settled
 )
 
-// history lets happen what is planned, and then waits until everything has settled.
+// history runs the plan, and then waits until everything has settled.
 func (c *chaos) history(ctx workflow.Context) error {
 	ctx = workflow.WithActivityOptions(
 		ctx,
@@ -226,7 +231,7 @@ func (c *chaos) deliver(ctx workflow.Context, drivers map[string]*driver) {
 		case e.cancel:
 			c.CancelWorkflowByID(id, "")
 		case e.signal != "":
-			_ = c.SignalWorkflowByID(id, e.signal, nil)
+			_ = c.SignalWorkflowByID(id, e.signal, e.at)
 		case e.update != "":
 			_ = c.UpdateWorkflowByID(id, string(e.update), rand.Text(), answerless{}, e.input)
 		}
@@ -250,8 +255,8 @@ func (c *chaos) drive(ctx workflow.Context, hash string, d *driver) {
 	d.ends = true
 }
 
-// unfinished is what the reconciler asks, too: a workflow has ended; was there more to do? Test environments end
-// activities after ten tries.
+// unfinished is also the reconciler's question: a workflow has ended; was there more to do? Test environments end
+// activities after ten attempts.
 func (c *chaos) unfinished(ctx context.Context, hash string) (bool, error) {
 	at, err := c.lab.store.Transactions.SnapshotOf(ctx, hash)
 	return at.State == lifecycle.TransactionPending || at.State == lifecycle.TransactionProcessing || at.RefundDue > 0 ||
@@ -268,20 +273,28 @@ func (c *chaos) move(_ context.Context, i int) error {
 
 // read makes the monitor read the chain once.
 func (c *chaos) read(ctx context.Context) error {
+	c.mu.Lock()
+	blind := c.blind > 0
+	c.blind = max(c.blind-1, 0)
+	c.mu.Unlock()
+	if blind {
+		return nil
+	}
 	_ = c.monitor.WatchWallet(ctx, c.wallet.Address().Raw())
 	return c.observe()
 }
 
-// buy buys in one of the two processes. Each of them has one slot for the queue.
-func (c *chaos) buy(ctx context.Context, o activities.Order) (activities.Outcome, error) {
+// pay buys in one of the two processes. Each of them has one slot for the queue.
+func (c *chaos) pay(ctx context.Context, o activities.Order) (record.Snapshot, error) {
 	i := <-c.slots
 	defer func() { c.slots <- i }()
-	return c.processes()[i].Buy(ctx, o)
+	return c.processes()[i].Pay(ctx, o)
 }
 
-func (c *chaos) refund(ctx context.Context, o activities.Order) (activities.Outcome, error) {
-	i := <-c.slots
-	defer func() { c.slots <- i }()
+// refund refunds in one of the two processes, which have one slot for that, too.
+func (c *chaos) refund(ctx context.Context, o activities.Order) (record.Snapshot, error) {
+	i := <-c.refunding
+	defer func() { c.refunding <- i }()
 	return c.processes()[i].Refund(ctx, o)
 }
 
@@ -295,6 +308,12 @@ func (c *chaos) note(e errand) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.errands = append(c.errands, e)
+}
+
+// SignalWorkflow receives an attempt's notifications of its workflow.
+func (c *chaos) SignalWorkflow(_ context.Context, workflowID, _, signal string, at any) error {
+	c.note(errand{hash: strings.TrimPrefix(workflowID, lifecycle.TransactionID("")), signal: signal, at: at})
+	return nil
 }
 
 // answerless is an operator who does not wait for the answer.
@@ -311,7 +330,7 @@ const frozenFor = 150 * time.Millisecond
 
 const lossOfWorkflow = "this workflow is lost"
 
-// mortal serves a request of the worker, who may die of it.
+// mortal serves a request of the worker, which may kill the worker.
 func (c *chaos) mortal(system http.Handler, w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	dies, after, freezes := c.deathIn == 1, c.deathAfter, c.frozenIn == 1
@@ -389,7 +408,7 @@ func (a *activityFate) Init(outbound interceptor.ActivityOutboundInterceptor) er
 	return a.Next.Init(&stopFate{interceptor.ActivityOutboundInterceptorBase{Next: outbound}})
 }
 
-// stopFate tells an activity that its worker stops.
+// stopFate notifies an activity that its worker is stopping.
 type stopFate struct {
 	interceptor.ActivityOutboundInterceptorBase
 }
@@ -403,7 +422,7 @@ func (f *stopFate) GetWorkerStopChannel(ctx context.Context) <-chan struct{} {
 	return f.Next.GetWorkerStopChannel(ctx)
 }
 
-// ExecuteActivity loses the outcome of an activity whose worker dies, as the server sees it.
+// ExecuteActivity loses the outcome of an activity whose worker dies, from the server's view.
 func (a *activityFate) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	name := activity.GetInfo(ctx).ActivityType.Name
 	switch name {
@@ -415,7 +434,7 @@ func (a *activityFate) ExecuteActivity(ctx context.Context, in *interceptor.Exec
 	lost, stopped := make(chan struct{}), make(chan struct{})
 	ctx = context.WithValue(ctx, stoppedKey{}, stopped)
 	a.c.mu.Lock()
-	if a.c.over { // an attempt that nobody waits for any more
+	if a.c.over { // an abandoned attempt
 		a.c.mu.Unlock()
 		kill(nil)
 		return nil, errDeath
@@ -425,7 +444,7 @@ func (a *activityFate) ExecuteActivity(ctx context.Context, in *interceptor.Exec
 	task := a.c.tasks
 	a.c.alive[task] = &attempt{
 		kill: kill, lose: sync.OnceFunc(func() { close(lost) }), stop: sync.OnceFunc(func() { close(stopped) }),
-		pays: name == "Buy" || name == "Refund",
+		pays: name == "Pay" || name == "Refund",
 	}
 	a.c.mu.Unlock()
 
@@ -445,7 +464,7 @@ func (a *activityFate) ExecuteActivity(ctx context.Context, in *interceptor.Exec
 	}()
 
 	select {
-	case <-lost: // and it goes on
+	case <-lost: // and it continues
 		return nil, temporal.NewHeartbeatTimeoutError()
 	case r := <-ended:
 		if errors.Is(context.Cause(ctx), errDeath) {
@@ -455,11 +474,11 @@ func (a *activityFate) ExecuteActivity(ctx context.Context, in *interceptor.Exec
 	}
 }
 
-// attempt is an activity that a worker has at hand.
+// attempt is an activity held by a worker.
 type attempt struct {
 	kill context.CancelCauseFunc
-	lose func() // the server hears of it no more
-	stop func() // its worker stops
+	lose func() // the server no longer hears from it
+	stop func() // its worker is stopping
 	pays bool
 }
 
@@ -493,7 +512,7 @@ func (f *commandFate) ExecuteLocalActivity(ctx workflow.Context, activityType st
 	return f.Next.ExecuteLocalActivity(ctx, activityType, args...)
 }
 
-// strike ends a workflow in the middle of what it does: nothing of it is left but the record.
+// strike ends a workflow midway: only the record is left.
 func (f *commandFate) strike(ctx workflow.Context) {
 	hash := strings.TrimPrefix(workflow.GetInfo(ctx).WorkflowExecution.ID, lifecycle.TransactionID(""))
 	f.c.mu.Lock()

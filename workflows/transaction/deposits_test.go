@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// large lets a person review deposits above 1.5 TON.
+// large requires a review for deposits above 1.5 TON.
 func large(s *setup) { s.settings.Limits = transaction.Limits{ReviewFrom: 1_500_000_000} }
 
 // wantHeldForDeposit waits until a transaction is held for its deposit, and nothing was paid for it.
@@ -24,7 +24,7 @@ func (w *rig) wantHeldForDeposit(hash string, state lifecycle.TransactionState) 
 	}
 }
 
-// resolved resolves a transaction. Its workflow learns of the review a moment after the record has it.
+// resolved resolves a transaction. Its workflow learns of the review shortly after it is recorded.
 func (w *rig) resolved(hash string, outcome lifecycle.TransactionState, comment string) {
 	w.Helper()
 	w.eventually("it is resolved as "+string(outcome), func() bool {
@@ -33,7 +33,7 @@ func (w *rig) resolved(hash string, outcome lifecycle.TransactionState, comment 
 	})
 }
 
-// TestLargeDepositGoesOnAfterAReview holds an order for its deposit, lets a small one pass, and goes on.
+// TestLargeDepositGoesOnAfterAReview holds an order because of its deposit, lets a small one pass, and continues.
 func TestLargeDepositGoesOnAfterAReview(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, large)
@@ -70,7 +70,7 @@ func TestLargeDepositIsNotGivenBack(t *testing.T) {
 	w.balances()
 }
 
-// TestOnlyDepositsAreAccepted refuses to let any other review end so.
+// TestOnlyDepositsAreAccepted refuses this outcome for any other review.
 func TestOnlyDepositsAreAccepted(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestRecordHistoriesOfRetries saves histories of failed orders that the system tries again.
+// TestRecordHistoriesOfRetries saves histories of failed orders that the system retries.
 func TestRecordHistoriesOfRetries(t *testing.T) {
 	version := testtemporal.Record(t)
 	w := newRig(t, retries(time.Hour, 3*time.Second), func(s *setup) {
@@ -17,10 +17,10 @@ func TestRecordHistoriesOfRetries(t *testing.T) {
 	})
 
 	ctx := t.Context()
-	fails := func(receiver string) (hash string) { // whom nobody has looked for
+	fails := func(receiver string) (hash string) { // never searched for
 		w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"})
 		hash = w.deposit(1, receiver+" 50")
-		w.eventually("it is to be tried again", func() bool { return w.get(hash).NextRetry() != nil })
+		w.eventually("it is to be tried again", func() bool { return w.get(hash).RetryAt != nil })
 		w.fragment.ClearFaults()
 		return hash
 	}
@@ -40,7 +40,7 @@ func TestRecordHistoriesOfRetries(t *testing.T) {
 
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"})
 	unknown := w.deposit(1, "durov 50")
-	w.eventually("it is given up", func() bool { return w.get(unknown).GivenUp() })
+	w.eventually("it is given up", func() bool { return w.get(unknown).GivenUpAt != nil })
 	w.fragment.ClearFaults()
 	_, err = w.client.Retry(ctx, w.admin, unknown, "once more", "")
 	w.must(err)

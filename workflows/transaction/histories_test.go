@@ -20,7 +20,7 @@ func TestRecordHistories(t *testing.T) {
 	server := testtemporal.Own(t, "limit.historyCount.suggestContinueAsNew=60")
 	w := newRig(t, func(s *setup) {
 		s.server = server
-		s.settings.Attempts, s.settings.PaymentTTL, s.settings.Refund = 2, 5*time.Second, true
+		s.settings.PaymentTTL, s.settings.Refund = 5*time.Second, true
 		s.settings.ConfirmPatience, s.settings.StuckAfter = 2*time.Second, 3*time.Second
 		s.settings.TurnPatience = time.Second
 	})
@@ -51,11 +51,12 @@ func TestRecordHistories(t *testing.T) {
 	save("processed-waited-for-its-turn", second)
 	slow(0)
 
-	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503", Times: 2})
-	save("processed-after-a-pause", w.deposit(1, "durov 50"))
+	w.fragment.AddFault(sim.Fault{Kind: "503", Times: 3})
+	save("processed-after-a-hold", w.deposit(1, "durov 50"))
 
 	save("refused-and-refunded", w.deposit(1, "no order at all"))
 	drop(1000)
+	w.name = "second" // each gets one refund a day
 	lost := w.deposit(1, "no order either")
 	w.eventually("the refund is dead", func() bool { return strings.HasPrefix(w.states(lost), "refund dead") })
 	drop(0)
@@ -72,6 +73,8 @@ func TestRecordHistories(t *testing.T) {
 	dead := w.deposit(1, "durov 50")
 	w.eventually("the payment is dead", func() bool { return strings.HasPrefix(w.states(dead), "purchase dead") })
 	drop(0)
+	w.becomes(dead, lifecycle.TransactionFailed)
+	retry(dead)
 	save("processed-after-a-dead-payment", dead)
 
 	drop(100_000)
@@ -106,6 +109,7 @@ func TestRecordHistories(t *testing.T) {
 	slow(0)
 	save("processed-after-it-was-stuck", stuck)
 
+	w.name = "third"
 	owed := w.inReview("no order once more")
 	w.must(w.client.Resume(ctx))
 	w.becomes(w.deposit(1, "durov 50"), lifecycle.TransactionProcessed)
@@ -119,8 +123,8 @@ func TestRecordHistories(t *testing.T) {
 	save("processed-though-cancelled", signed)
 	slow(0)
 
-	w.fragment.AddFault(sim.Fault{Match: "updateStarsPrices", Kind: "503"})
-	long := w.deposit(1, "durov 999") // whose price nobody has asked for
+	w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"})
+	long := w.deposit(1, "zoey 50") // never searched for
 	w.becomes(long, lifecycle.TransactionFailed)
 	run := func(hash string) string { return w.started(hash).OriginalExecutionRunId }
 	began := run(long)
@@ -135,6 +139,7 @@ func TestRecordHistories(t *testing.T) {
 	save("continued-as-new", long)
 
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
+	w.name = "fourth"
 	poor := w.deposit(1, "no order, and no money")
 	w.eventually("its refund waits for its turn", func() bool { return w.get(poor).RefundDueNano > 0 })
 	w.must(w.chain.SetBalance("", 100_000_000))
@@ -158,7 +163,8 @@ func TestRecordHistories(t *testing.T) {
 	write("monitor", w.server.History(w, monitor, description.WorkflowExecutionInfo.FirstRunId))
 }
 
-// save waits until a transaction's workflow is over, and saves its first run, and its last one when it continued as new.
+// save waits until a transaction's workflow has ended, and saves its first run, and its last one if it continued as
+// new.
 func (w *rig) save(version testtemporal.Version, name, hash string) {
 	w.Helper()
 	_ = w.over(hash)

@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestRecordHistoriesOfWaits saves histories of orders that wait for long: in the line, for room in the limit for 24 hours,
-// and of one whose worker stops meanwhile.
+// TestRecordHistoriesOfWaits saves histories of orders that wait for a long time: in the queue, for room in the 24-hour
+// limit, and of one whose worker stops meanwhile.
 func TestRecordHistoriesOfWaits(t *testing.T) {
 	version := testtemporal.Record(t)
 	w := newRig(t, func(s *setup) {

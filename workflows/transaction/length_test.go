@@ -15,8 +15,8 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// TestEndedForLength lets the server end a transaction's run for the length of its history: no operator wanted that, so
-// the next run goes on from the record.
+// TestEndedForLength lets the server end a transaction's run because of its history's length: no operator intended
+// that, so the next run continues from the record.
 func TestEndedForLength(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, retries(time.Hour, time.Hour), func(s *setup) {
@@ -26,7 +26,7 @@ func TestEndedForLength(t *testing.T) {
 	ctx := t.Context()
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"})
 	hash := w.deposit(1, "durov 50")
-	w.becomes(hash, lifecycle.TransactionFailed) // and waits for the time of its retry
+	w.becomes(hash, lifecycle.TransactionFailed) // and waits for its retry
 	w.eventually("the server ends its run", func() bool {
 		_ = w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", lifecycle.TransactionRefreshSignal, nil)
 		description, err := w.server.Client.DescribeWorkflowExecution(ctx, lifecycle.TransactionID(hash), "")
@@ -34,7 +34,7 @@ func TestEndedForLength(t *testing.T) {
 		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
 	})
 
-	w.client.StuckAfter, w.client.Monitored = time.Hour, w.wallet.Address().Raw()
+	w.client.StuckAfter = time.Hour
 	reconciler := &reconcile.Reconciler{
 		Temporal: w.server.Client, Store: w.store.Operations, Workloads: []service.Workload{w.client.Workload()},
 		Log: slog.New(slog.DiscardHandler),

@@ -18,7 +18,7 @@ var monitor *activities.Monitor
 // unservedFor is how long the monitor may wait for a process with the wallet's key before administrators are notified.
 const unservedFor = 5 * time.Minute
 
-// Monitor lets one activity watch the wallet with an address. The record has the position where the last run
+// Monitor runs one activity that follows the wallet at an address. The record has the position where the last run
 // stopped. While no process serves the wallet's queue, administrators are notified: no deposit is seen.
 func Monitor(ctx workflow.Context, wallet string) error {
 	watching := record.Watching(ctx, lifecycle.WalletQueue, "follow the wallet on the chain")

@@ -13,8 +13,8 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// naive buys as the system did that this one replaces: what a broadcast answers is believed, a failure is processed
-// again from the start, an advanced seqno is a payment. It keeps to no record.
+// naive buys like the previous system: a broadcast's answer is believed, a failure is processed again from the start,
+// an advanced seqno counts as a payment. It keeps no record.
 type naive struct {
 	*rig
 	status string // processed or failed
@@ -42,19 +42,18 @@ func (n *naive) process(username string, stars int) {
 		return
 	}
 
-	for range 20 {
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		now, err := n.toncenter.Wallet(ctx, n.wallet.Address())
 		n.must(err)
 		if now.Seqno > wallet.Seqno {
 			n.status = "processed"
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// TestNaive has a line for each of the old system's faults: what it made of a situation, and what this one makes of it.
-// Each line fails if the naive way would have been good enough.
+// TestNaive has a case for each fault of the previous system: what it did in a situation, and what this one does. Each
+// case fails if the naive way would have been good enough.
 func TestNaive(t *testing.T) {
 	t.Parallel()
 	broadcast := func(kind string, applied bool) func(*rig) {
@@ -74,7 +73,7 @@ func TestNaive(t *testing.T) {
 	once := func(n *naive) { n.process("durov", 50) }
 	for name, c := range map[string]struct {
 		trouble func(*rig)
-		relief  func(w *rig, hash string) // while ours is at work
+		relief  func(w *rig, hash string) // while ours is working
 		naive   func(*naive)
 		status  string // what the naive way believed
 		sold    int    // what it bought
@@ -129,7 +128,7 @@ func TestNaive(t *testing.T) {
 				n := &naive{rig: w}
 				c.trouble(w)
 				c.naive(n)
-				time.Sleep(2 * time.Second) // what is under way arrives
+				time.Sleep(2 * time.Second) // pending actions complete
 				bought, strays := w.sold()
 				if n.status != c.status || len(bought)+len(strays) != c.sold {
 					t.Errorf("the naive way: %s, bought %d, astray %d", n.status, len(bought), len(strays))
@@ -144,7 +143,7 @@ func TestNaive(t *testing.T) {
 
 			t.Run("ours", func(t *testing.T) {
 				t.Parallel()
-				w := newRig(t)
+				w := newRig(t, retries(time.Hour, 100*time.Millisecond))
 				c.trouble(w)
 				hash := w.deposit(1, "durov 50")
 				if c.relief != nil {
@@ -160,7 +159,7 @@ func TestNaive(t *testing.T) {
 	}
 }
 
-// bounceTo lets Fragment be paid at an address without a contract, which sends everything back.
+// bounceTo makes Fragment request payment to an address without a contract, which returns everything.
 func (w *rig) bounceTo(account string) {
 	w.Helper()
 	address, _, err := ton.ParseAddress("0:" + account)

@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/transaction"
 )
 
-// operated are the transactions of a rig, with what its operators do.
-type operated struct{ *service.Transactions }
+// operated are a rig's transactions, with its operators' actions.
+type operated struct{ *transactions.Service }
 
 func (o operated) Retry(ctx context.Context, by account.User, hash, comment, key string) (transaction.Transaction, error) {
 	return o.Act(ctx, hash, lifecycle.TransactionActionRetry, lifecycle.TransactionInput{Actor: by.ID, Comment: comment}, key)

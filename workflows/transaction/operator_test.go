@@ -28,15 +28,15 @@ import (
 // failedOnce makes a transaction that failed because of Fragment, which works again.
 func (w *rig) failedOnce() string {
 	w.Helper()
-	w.fragment.AddFault(sim.Fault{Match: "updateStarsPrices", Kind: "503"})
-	hash := w.deposit(1, fmt.Sprint("durov ", 50+len(w.workflowIDs()))) // whose price nobody has asked for
+	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"})
+	hash := w.deposit(1, fmt.Sprint("durov ", 50+len(w.workflowIDs()))) // whose price was never queried
 	w.becomes(hash, lifecycle.TransactionFailed)
 	w.fragment.ClearFaults()
 	return hash
 }
 
-// TestRetries takes a failed transaction up again in each way there is: the client, the update and the signal of the
-// CLI, and the client when the workflow is gone.
+// TestRetries retries a failed transaction in every way: the client, the update and the signal of the CLI, and the
+// client when the workflow is gone.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -101,9 +101,9 @@ func TestRetries(t *testing.T) {
 	w.balances()
 }
 
-// TestAnswerIsKeptWithTheDeed loses whoever asked right after the deed: who asks again by the same key is told what was
-// done, whatever has become of it since.
-func TestAnswerIsKeptWithTheDeed(t *testing.T) {
+// TestAnswerIsStoredWithItsChange loses the caller right after the action: repeating the key returns what was done,
+// whatever has happened since.
+func TestAnswerIsStoredWithItsChange(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	ctx := t.Context()
@@ -133,7 +133,7 @@ func TestAnswerIsKeptWithTheDeed(t *testing.T) {
 	w.wantSold(1)
 }
 
-// keptOut wants a comment in the record, and not in the history.
+// keptOut requires a comment in the record, and not in the history.
 func (w *rig) keptOut(hash, comment string) {
 	w.Helper()
 	ctx := w.Context()
@@ -152,7 +152,7 @@ func (w *rig) keptOut(hash, comment string) {
 	}
 }
 
-// TestWhoMayRetry refuses callers who are no administrators, and what is no request at all.
+// TestWhoMayRetry refuses callers who are not administrators, and malformed requests.
 func TestWhoMayRetry(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -189,7 +189,7 @@ func TestWhoMayRetry(t *testing.T) {
 	w.becomes(hash, lifecycle.TransactionProcessed)
 }
 
-// TestReview pays for Stars that do not come: nothing is bought again, the next one is not held up, and an operator
+// TestReview pays for Stars that do not arrive: nothing is bought again, the next order is not delayed, and an operator
 // decides.
 func TestReview(t *testing.T) {
 	t.Parallel()
@@ -243,7 +243,7 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// TestPause signs nothing while payments are paused; what is signed goes on being proven.
+// TestPause signs nothing while payments are paused; what is signed is still proven.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -309,8 +309,8 @@ func TestCancel(t *testing.T) {
 	w.balances()
 }
 
-// TestStuck alerts administrators to a transaction that takes too long, and changes nothing. The time that payments are
-// paused does not count.
+// TestStuck alerts administrators to a transaction that takes too long, and changes nothing. Paused time does not
+// count.
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.StuckAfter, s.settings.PaymentTTL = time.Second, time.Minute })
@@ -344,7 +344,7 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// TestRefunds gives the money back when the setting says so: once, less gas, and only for what can never be bought.
+// TestRefunds refunds the money if the setting says so: once, less gas, and only for what can never be bought.
 func TestRefunds(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.Refund = true })
@@ -376,9 +376,9 @@ func TestRefunds(t *testing.T) {
 
 	w.balances()
 
-	// A refund that gets lost is proven dead and made again, and pauses hold it as well.
+	// A lost refund is proven dead and made again, and pauses hold it as well.
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(1000)}))
-	lost := w.deposit(1, "no such order either")
+	lost := w.depositAs(tonsim.Deposit{From: "another", AmountNano: 1e9, Comment: "no such order either"})
 	w.eventually("it is dead", func() bool { return strings.HasPrefix(w.states(lost), "refund dead") })
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(0)}))
@@ -387,6 +387,13 @@ func TestRefunds(t *testing.T) {
 	_ = w.over(lost)
 	w.wantNoDue(lost)
 	w.balances()
+
+	// A refund that is returned to us is not an order to be refunded again.
+	back := w.deposit(0.98, "Refund: the order could not be carried out")
+	w.eventually("a person is asked", func() bool { return w.get(back).NeedsReview })
+	if got := w.states(back); got != "" {
+		t.Error(got)
+	}
 }
 
 func (w *rig) wantNoDue(hash string) {
@@ -396,8 +403,8 @@ func (w *rig) wantNoDue(hash string) {
 	}
 }
 
-// TestReconciler terminates workflows behind the record's back: what is signed is driven on, what is not has failed,
-// and what was never started is.
+// TestReconciler terminates workflows behind the record's back: signed payments are driven on, unsigned orders have
+// failed, and unstarted workflows are started.
 func TestReconciler(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
@@ -408,12 +415,14 @@ func TestReconciler(t *testing.T) {
 	waiting := w.deposit(1, "boris 50")
 	w.eventually("the other one is in line", func() bool { return w.inLine(waiting) })
 	for _, hash := range []string{signed, waiting} {
-		w.must(w.server.Client.TerminateWorkflow(ctx, lifecycle.TransactionID(hash), "", "by hand"))
+		w.eventually("it is terminated", func() bool { // a row is queued before its workflow has started
+			return w.server.Client.TerminateWorkflow(ctx, lifecycle.TransactionID(hash), "", "by hand") == nil
+		})
 	}
 
 	w.must(w.server.Client.TerminateWorkflow(ctx, lifecycle.TonMonitorID(w.wallet.Address().Raw()), "", "by hand"))
 
-	w.client.StuckAfter, w.client.Monitored = time.Hour, w.wallet.Address().Raw()
+	w.client.StuckAfter = time.Hour
 	reconciler := &reconcile.Reconciler{
 		Temporal: w.server.Client, Store: w.store.Operations, Workloads: []service.Workload{w.client.Workload()},
 		Log: slog.New(slog.DiscardHandler),
@@ -434,7 +443,7 @@ func TestReconciler(t *testing.T) {
 	w.balances()
 }
 
-// TestSecrets searches histories and logs for what must not be in them.
+// TestSecrets searches histories and logs for what they must not contain.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)

@@ -14,8 +14,8 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// TestBroadcastTrouble has a line for each way in which a broadcast answers something that tells nothing: the same
-// bytes go again, one purchase is made, nothing is signed twice.
+// TestBroadcastTrouble has a case for each inconclusive answer to a broadcast: the same bytes are sent again, one
+// purchase is made, nothing is signed twice.
 func TestBroadcastTrouble(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]sim.Fault{
@@ -33,7 +33,7 @@ func TestBroadcastTrouble(t *testing.T) {
 		f.Match = "/api/v3/message"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// however late a broadcast is, the payment lives
+			// however late a broadcast is, the payment is valid
 			w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
 			w.chain.AddFault(f)
 			hash := w.deposit(1, "durov 50")
@@ -48,11 +48,11 @@ func TestBroadcastTrouble(t *testing.T) {
 	}
 }
 
-// TestForgottenMessage lets the network accept a payment and forget it, more often than it is broadcast again: it is
-// proven dead, and only then another one is signed.
+// TestForgottenMessage lets the network accept a payment and lose it, more often than it is broadcast again: it is
+// proven dead, and only then is another one signed.
 func TestForgottenMessage(t *testing.T) {
 	t.Parallel()
-	w := newRig(t)
+	w := newRig(t, retries(time.Hour, 100*time.Millisecond))
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(1000)}))
 	hash := w.deposit(1, "durov 50")
 	w.eventually("the first one is dead", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
@@ -66,12 +66,15 @@ func TestForgottenMessage(t *testing.T) {
 	w.balances()
 }
 
-// TestNothingGoesThrough gives up after as many payments as the setting allows, each proven dead. A retry signs anew.
+// TestNothingGoesThrough gives up when the delays add up to the setting, each payment proven dead. A retry signs anew.
 func TestNothingGoesThrough(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.Attempts, s.settings.PaymentTTL = 2, 2*time.Second })
+	w := newRig(t, func(s *setup) {
+		s.retryFor, s.retryPause, s.settings.PaymentTTL = 100*time.Millisecond, 100*time.Millisecond, 2*time.Second
+	})
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(100000)}))
 	hash := w.deposit(1, "durov 50")
+	w.eventually("it is given up", func() bool { return w.get(hash).GivenUpAt != nil })
 	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
 	if got := w.states(hash); got != "purchase dead, purchase dead" {
 		t.Error(got)
@@ -85,11 +88,13 @@ func TestNothingGoesThrough(t *testing.T) {
 	w.balances()
 }
 
-// TestSkippedAction takes the money away between signature and payment: the wallet runs the order, exit code 0, and
-// pays nothing.
+// TestSkippedAction removes the money between signature and payment: the wallet runs the order, exit code 0, and pays
+// nothing.
 func TestSkippedAction(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.Attempts = 2; s.settings.PaymentTTL = 20 * time.Second })
+	w := newRig(t, func(s *setup) {
+		s.retryFor, s.retryPause, s.settings.PaymentTTL = 100*time.Millisecond, 100*time.Millisecond, 20*time.Second
+	})
 	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1500))}))
 	hash := w.deposit(1, "durov 50")
 	w.eventually("the payment is signed", func() bool { return w.states(hash) == "purchase signed" })
@@ -127,10 +132,10 @@ func TestEmptyWallet(t *testing.T) {
 	}
 }
 
-// TestBounced pays to an address that sends the money back: nothing was bought, and what came back is no deposit.
+// TestBounced pays to an address that returns the money: nothing was bought, and the returned money is not a deposit.
 func TestBounced(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.Attempts = 2 })
+	w := newRig(t, retries(100*time.Millisecond, 100*time.Millisecond))
 	nobody := "0:" + strings.Repeat("ab", 32)
 	address, _, err := ton.ParseAddress(nobody)
 	w.must(err)
@@ -139,6 +144,7 @@ func TestBounced(t *testing.T) {
 	settings.To, settings.Bounceable = nobody, true
 	w.must(w.fragment.Set(settings))
 	hash := w.deposit(1, "durov 50")
+	w.eventually("it is given up", func() bool { return w.get(hash).GivenUpAt != nil })
 	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
 	if got := w.states(hash); got != "purchase bounced, purchase bounced" {
 		t.Error(got)
@@ -158,8 +164,8 @@ func TestBounced(t *testing.T) {
 	w.balances()
 }
 
-// TestBouncedAfterAll lets an operator decide while the chain does not tell what became of the money: that it came back
-// is seen when it tells again.
+// TestBouncedAfterAll lets an operator decide while the chain does not show what became of the money: its return is
+// seen later.
 func TestBouncedAfterAll(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.ConfirmPatience = time.Second })
@@ -179,8 +185,7 @@ func TestBouncedAfterAll(t *testing.T) {
 	w.balances()
 }
 
-// TestForeignAddress holds all purchases, and pays nobody, while Fragment wants money sent somewhere that is not
-// allowed.
+// TestForeignAddress holds all purchases, and pays nobody, while Fragment requests payment to a disallowed address.
 func TestForeignAddress(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -198,8 +203,8 @@ func TestForeignAddress(t *testing.T) {
 	w.balances()
 }
 
-// TestSessionExpired holds all purchases while the session is over, burns no try, and goes on by itself when it is
-// renewed.
+// TestSessionExpired holds all purchases while the session is expired, uses up no attempt, and resumes automatically
+// once it is renewed.
 func TestSessionExpired(t *testing.T) {
 	t.Parallel()
 	for name, says := range map[string]string{"expired": "Session expired", "auth": "AUTH_SESSION_EXPIRED", "denied": "Access denied"} {
@@ -229,7 +234,7 @@ func TestSessionExpired(t *testing.T) {
 	}
 }
 
-// TestVerification holds purchases as well when Fragment asks who buys.
+// TestVerification also holds purchases when Fragment asks for the buyer's identity.
 func TestVerification(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
@@ -244,7 +249,7 @@ func TestVerification(t *testing.T) {
 	w.becomes(hash, lifecycle.TransactionProcessed)
 }
 
-// TestSessionOfTheCookies makes sure that the stand-in asks for them.
+// TestSessionOfTheCookies makes sure that the simulator requires them.
 func TestSessionOfTheCookies(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.fragment.Token = "another" })
@@ -255,7 +260,7 @@ func TestSessionOfTheCookies(t *testing.T) {
 	}
 }
 
-// TestLateStars takes its time between payment and Stars: the turn stays, and the next purchase is not mixed up with
+// TestLateStars delays the Stars after the payment: the wallet stays held, and the next purchase is not confused with
 // it.
 func TestLateStars(t *testing.T) {
 	t.Parallel()
@@ -269,7 +274,7 @@ func TestLateStars(t *testing.T) {
 }
 
 // TestLaggingChain reads a chain whose newest transactions are not final yet, and one that hides some: nothing is
-// missed, and no payment is taken for dead that is only not to be seen yet.
+// missed, and no payment that is merely not visible yet is considered dead.
 func TestLaggingChain(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.chain.Finality = 1200 * time.Millisecond; s.settings.PaymentTTL = 3 * time.Second })

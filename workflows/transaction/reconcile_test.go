@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"stagecoach/dev/testdb"
-	"stagecoach/internal/service"
+	service "stagecoach/internal/service/transactions"
 )
 
 // TestComparePurchases has a case for every difference between the record and Fragment's list.
@@ -22,7 +22,7 @@ func TestComparePurchases(t *testing.T) {
 	r.sign()
 	r.pay()
 	paid := r.last
-	c := &service.Transactions{Store: r.store, Balance: func(context.Context, string) (lt, nano int64, err error) {
+	c := &service.Service{Store: r.store, Balance: func(context.Context, string) (lt, nano int64, err error) {
 		return 1 << 60, 0, nil // later than the record: not compared
 	}}
 

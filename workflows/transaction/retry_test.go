@@ -11,9 +11,9 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// retries sets how long a failed order is tried again by itself, and the first pause.
+// retries sets how long the system retries a failed order, and the first delay.
 func retries(most, pause time.Duration) func(*setup) {
-	return func(s *setup) { s.settings.RetryFor, s.retryPause = most, pause }
+	return func(s *setup) { s.retryFor, s.retryPause = most, pause }
 }
 
 // TestFailureMendsItself lets orders fail for each reason that may pass, and the reason pass: they are bought once
@@ -77,14 +77,14 @@ func (w *rig) sells(change func(*tonsim.FragmentSettings)) {
 	w.must(w.fragment.Set(settings))
 }
 
-// TestGivenUp lets failures last: what may pass is tried until the time is over, what nobody can explain three times,
-// and what a repetition would only repeat not at all. Then an operator is asked, once.
+// TestGivenUp lets failures persist: passing ones are retried until the time is over, unexplained ones three times, and
+// ones that a retry would only repeat not at all. Then an operator is notified, once.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		most    time.Duration
 		trouble func(*rig)
-		least   int // retries, and at most
+		least   int // minimum retries, and maximum
 		greater int
 	}{
 		"the time is over": {
@@ -92,13 +92,13 @@ func TestGivenUp(t *testing.T) {
 			func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }, 1, 100,
 		},
 		"nobody can explain it": {
-			time.Hour, func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"}) }, 3, 3,
+			time.Hour, func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"}) }, 2, 2,
 		},
 		"no time is set": {
 			0, func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }, 0, 0,
 		},
-		"fragment was away for all of it": {
-			3 * time.Second, func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"}) }, 0, 0,
+		"fragment fails for this order alone": {
+			3 * time.Second, func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"}) }, 1, 100,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestGivenUp(t *testing.T) {
 			w := newRig(t, retries(c.most, 100*time.Millisecond))
 			c.trouble(w)
 			hash := w.deposit(1, "durov 50")
-			w.eventually("it is given up", func() bool { return w.get(hash).GivenUp() })
+			w.eventually("it is given up", func() bool { return w.get(hash).GivenUpAt != nil })
 			w.wantAlert(notice.AlertTransactionGivenUp, true)
 			events := w.events(hash)
 			if n := strings.Count(events, "retried"); n < c.least || n > c.greater || strings.Count(events, "given_up") != 1 {
@@ -123,17 +123,17 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestCancelledIsNotRetried cancels the workflow of an order that is to be tried again: nobody tries it, and nobody is
-// asked.
+// TestCancelledIsNotRetried cancels the workflow of an order due for retry: it is not retried, and no operator is
+// notified.
 func TestCancelledIsNotRetried(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, retries(time.Hour, 5*time.Second))
 	w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"})
 	hash := w.deposit(1, "durov 50")
-	w.eventually("it is to be tried again", func() bool { return w.get(hash).NextRetry() != nil })
+	w.eventually("it is to be tried again", func() bool { return w.get(hash).RetryAt != nil })
 	w.must(w.server.Client.CancelWorkflow(t.Context(), lifecycle.TransactionID(hash), ""))
 	_ = w.over(hash)
-	if got := w.get(hash); got.State != lifecycle.TransactionFailed || got.NextRetry() != nil || got.GivenUp() {
+	if got := w.get(hash); got.State != lifecycle.TransactionFailed || got.RetryAt != nil || got.GivenUpAt != nil {
 		t.Errorf("%+v", got)
 	}
 

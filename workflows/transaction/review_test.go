@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	commonpb "go.temporal.io/api/common/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/workflowservice/v1"
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
@@ -21,7 +23,7 @@ import (
 	"stagecoach/internal/ton"
 )
 
-// paysBehind makes another person who has the wallet's key pay, so that the record lacks a payment.
+// paysBehind makes someone else with the wallet's key pay, so that the record lacks a payment.
 func (w *rig) paysBehind() {
 	w.Helper()
 	state, err := w.toncenter.Wallet(w.Context(), w.wallet.Address())
@@ -36,20 +38,20 @@ func (w *rig) paysBehind() {
 	w.must(err)
 }
 
-// inReview makes an order that needs a review: it waits for its turn while payments are paused, and the chain
-// has a payment that the record lacks.
+// inReview makes an order that needs a review: it waits for the wallet while payments are paused, and the chain has a
+// payment that the record lacks.
 func (w *rig) inReview(comment string) (hash string) {
 	w.Helper()
 	w.must(w.client.Pause(w.Context(), w.admin, "a test"))
 	hash = w.deposit(1, comment)
-	w.eventually("it waits to be paid", func() bool { return w.get(hash).QuoteNano > 0 || w.get(hash).RefundDueNano > 0 })
+	w.eventually("it waits to be paid", func() bool { return w.get(hash).WorkflowStartedAt != nil || w.get(hash).RefundDueNano > 0 })
 	w.paysBehind()
 	w.eventually("a review is needed", func() bool { return w.get(hash).NeedsReview })
 	return hash
 }
 
-// TestOwedInReview finds a payment that the record lacks while money is owed: it waits for a person, and holds up
-// nobody.
+// TestOwedInReview finds a payment missing from the record while money is owed: it waits for a person, and delays no
+// other order.
 func TestOwedInReview(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.Refund = true })
@@ -69,7 +71,7 @@ func TestOwedInReview(t *testing.T) {
 	w.wantNoDue(owed)
 }
 
-// TestReviewIsKept cancels, terminates and fails a transaction that needs review: only a person's answer ends the
+// TestReviewIsKept cancels, terminates and fails a transaction that needs review: only a person's decision ends the
 // review.
 func TestReviewIsKept(t *testing.T) {
 	t.Parallel()
@@ -84,9 +86,9 @@ func TestReviewIsKept(t *testing.T) {
 		})
 	})
 
-	// by a quote that was under way, and by the reconciler
+	// by a quote in progress, and by the reconciler
 	for _, message := range []string{"Username not found", "terminated_by_operator"} {
-		_, err := w.client.Fail(ctx, hash, 1, stars.Named(message))
+		_, err := w.client.Fail(ctx, transaction.Claim{Hash: hash, Attempt: 1, TakenBy: w.get(hash).TakenBy}, stars.Named(message))
 		w.must(err)
 	}
 
@@ -108,7 +110,7 @@ func TestReviewIsKept(t *testing.T) {
 }
 
 // TestBouncedIsGivenBack resolves a purchase as failed whose money has come back, or comes back later: with the setting
-// the payer gets theirs back, once.
+// the payer is refunded, once.
 func TestBouncedIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"before": true, "after": false} {
@@ -155,7 +157,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestWriteOff gives up a refund that cannot be paid.
+// TestWriteOff cancels a refund that cannot be paid.
 func TestWriteOff(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.Refund = true })
@@ -166,7 +168,7 @@ func TestWriteOff(t *testing.T) {
 	_, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionFailed, "", "", "")
 	w.wantCode(err, fault.InvalidTransition) // it is no review
 
-	for range 2 { // the second answer is the first again
+	for range 2 { // the second answer equals the first
 		got, err := w.client.WriteOff(ctx, w.admin, hash, "the sender is a service's account", "key")
 		w.must(err)
 		if got.RefundDueNano != 0 || got.State != lifecycle.TransactionFailed {
@@ -189,7 +191,7 @@ func TestWriteOff(t *testing.T) {
 	w.balances()
 }
 
-// wantBought says how many purchases there are, whatever else was paid to the shop.
+// wantBought requires this many purchases, whatever else was paid to the shop.
 func (w *rig) wantBought(n int) {
 	w.Helper()
 	if bought, _ := w.sold(); len(bought) != n {
@@ -197,15 +199,15 @@ func (w *rig) wantBought(n int) {
 	}
 }
 
-// TestReviewIsAskedFor stops an order that waits in its turn, and one whose payment is signed: the chain decides the latter,
-// and neither goes on before an operator says so.
+// TestReviewIsAskedFor stops an order waiting for the wallet, and one whose payment is signed: the chain decides the
+// latter, and neither continues before an operator decides.
 func TestReviewIsAskedFor(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
 	ctx := t.Context()
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	waiting := w.deposit(1, "durov 50")
-	w.eventually("it waits", func() bool { return w.get(waiting).QuoteNano > 0 })
+	w.eventually("it waits", func() bool { return w.get(waiting).WorkflowStartedAt != nil })
 	first, err := w.client.Review(ctx, w.admin, waiting, "is it right?", "key")
 	w.must(err)
 	again, err := w.client.Review(ctx, w.admin, waiting, "is it right?", "key")
@@ -238,4 +240,52 @@ func TestReviewIsAskedFor(t *testing.T) {
 	}
 	w.wantSold(2)
 	w.balances()
+}
+
+// TestAReviewOfAFailedOrderIsResolved finds a lost payment while an order waits for its next attempt: the workflow does
+// what the API offers, although it was not notified.
+func TestAReviewOfAFailedOrderIsResolved(t *testing.T) {
+	t.Parallel()
+	w := newRig(t, retries(time.Hour, time.Hour))
+	w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"})
+	hash := w.deposit(1, "durov 50")
+	w.becomes(hash, lifecycle.TransactionFailed)
+	w.paysBehind()
+	w.eventually("a review is needed", func() bool { return w.get(hash).NeedsReview })
+
+	got, err := w.client.Resolve(w.Context(), w.admin, hash, lifecycle.TransactionFailed, "", "it was for another one", "")
+	w.must(err)
+	if got.State != lifecycle.TransactionFailed || got.NeedsReview {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestAResetDecidesNothingAgain resets the workflow of an order whose first review was resolved, and which is in its
+// second one: the answer to the first does not end the second.
+func TestAResetDecidesNothingAgain(t *testing.T) {
+	t.Parallel()
+	w := newRig(t)
+	ctx := t.Context()
+	w.must(w.client.Pause(ctx, w.admin, "a test"))
+	hash := w.deposit(1, "durov 50")
+	w.eventually("it waits", func() bool { return w.get(hash).WorkflowStartedAt != nil })
+	for range 2 {
+		_, err := w.client.Review(ctx, w.admin, hash, "", "")
+		w.must(err)
+		_, err = w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionProcessing, "", "", "")
+		w.must(err)
+	}
+	_, err := w.client.Review(ctx, w.admin, hash, "", "")
+	w.must(err)
+
+	_, err = w.server.Client.ResetWorkflowExecution(ctx, &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: w.server.Namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: lifecycle.TransactionID(hash)},
+		Reason: "by hand", WorkflowTaskFinishEventId: 4, RequestId: hash,
+	})
+	w.must(err)
+	w.must(w.client.Resume(ctx))
+	w.becomes(w.deposit(1, "anna 50"), lifecycle.TransactionProcessed)
+	if got := w.get(hash); !got.NeedsReview || w.states(hash) != "" {
+		t.Errorf("%s; %+v", w.states(hash), got)
+	}
 }

@@ -27,7 +27,7 @@ import (
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/account"
 	transactionstore "stagecoach/internal/store/transaction"
@@ -38,7 +38,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
 
-// rig is one shop of its own: a wallet on a chain of its own, a Fragment, a record, a worker.
+// rig is one isolated shop: a wallet on its own chain, a Fragment, a record, a worker.
 type rig struct {
 	testing.TB
 	server            *testtemporal.Server
@@ -55,25 +55,25 @@ type rig struct {
 	monitor           *activities.Monitor
 	worker            worker.Worker
 	watcher           worker.Worker
-	payer             worker.Worker
+	payer, refunder   worker.Worker
 	admin             account.User
 	logs              *logs
+	name              string // the depositor's
 
 	mu     sync.Mutex
 	hashes []string
 }
 
-// setup changes what a world is made of.
+// setup changes a rig's components.
 type setup struct {
-	settings activities.Settings
-	flow     transaction.Settings
-	// before the first retry by the system
-	retryPause time.Duration
-	chain      tonsim.TonCenterOptions
-	fragment   tonsim.FragmentOptions
-	server     *testtemporal.Server // nil: any
-	database   string               // empty: a new one
-	asleep     bool                 // without a worker and a monitor until start is called
+	settings             activities.Settings
+	flow                 transaction.Settings
+	retryFor, retryPause time.Duration // of failed orders, by the system
+	chain                tonsim.TonCenterOptions
+	fragment             tonsim.FragmentOptions
+	server               *testtemporal.Server // nil: any
+	database             string               // empty: a new one
+	asleep               bool                 // without a worker and a monitor until start is called
 }
 
 func newRig(t testing.TB, change ...func(*setup)) *rig {
@@ -84,10 +84,10 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 
 	s := setup{
 		settings: activities.Settings{
-			Attempts: 3, MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100,
+			MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100,
 			PaymentTTL: 4 * time.Second, FinalityMargin: time.Second, HoldRetry: 300 * time.Millisecond,
 			PollInterval: 50 * time.Millisecond, MinDeposit: 50_000_000, ConfirmPatience: 30 * time.Second,
-			LookEvery: 20 * time.Millisecond, RetryInterval: 100 * time.Millisecond,
+			LookEvery:        20 * time.Millisecond,
 			RebroadcastEvery: 500 * time.Millisecond, TurnPatience: 30 * time.Second, StuckAfter: time.Hour,
 		},
 	}
@@ -129,9 +129,9 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	w.toncenter = toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second})
 	shop, _, err := ton.ParseAddress(w.chain.Shop())
 	w.must(err)
-	w.client = operated{&service.Transactions{
+	w.client = operated{&transactions.Service{
 		Temporal: w.server.Client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
-		Failures: failures(s.settings, s.retryPause),
+		Failures: failures(s.settings, s.retryFor, s.retryPause),
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := w.toncenter.Wallet(ctx, w.wallet.Address())
 			return int64(state.LastLT), int64(state.Balance), err
@@ -142,7 +142,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	counted := metrics.New().Transaction()
 	w.paymentActivities = &activities.PaymentActivities{
 		Store: wallets.Transactions, Alerts: wallets.Notices, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings,
-		Metrics: counted, Log: log, Orders: w.client.Transactions,
+		Metrics: counted, Log: log, Orders: w.client.Service, Temporal: w.server.Client,
 		Fragment: fragment.New(fragment.Options{
 			URL: fragmentURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second,
 			Cookies: fragment.Cookies{"stel_ssid": "a", "stel_dt": "b", "stel_token": "planted", "stel_ton_token": "d"},
@@ -153,7 +153,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	}
 
 	w.purchases = &activities.Activities{
-		Store: w.store.Transactions, Alerts: w.store.Notices, Users: w.store.Accounts, Answers: w.store.Answers, Settings: s.settings, Orders: w.client.Transactions, Metrics: counted,
+		Store: w.store.Transactions, Alerts: w.store.Notices, Users: w.store.Accounts, Answers: w.store.Answers, Settings: s.settings, Orders: w.client.Service, Metrics: counted,
 	}
 
 	w.monitor = &activities.Monitor{
@@ -173,12 +173,11 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	return w
 }
 
-// start lets a worker and the monitor run.
+// start starts a worker and the monitor.
 func (w *rig) start() {
 	w.Helper()
 	w.startWorker()
-	w.client.Monitored = w.wallet.Address().Raw()
-	w.must(w.client.StartMonitor(w.Context()))
+	w.must(w.client.StartMonitor(w.Context(), w.wallet.Address().Raw()))
 	w.eventually("the wallet is watched", func() bool {
 		_, err := w.store.Transactions.WalletByAddress(w.Context(), w.wallet.Address().Raw())
 		return err == nil
@@ -197,7 +196,7 @@ func (w *rig) startWorker() {
 	w.startPayer()
 }
 
-// startPayer starts the worker of the wallet's turn.
+// startPayer starts the worker of the payment queue.
 func (w *rig) startPayer() {
 	w.Helper()
 	w.payer = worker.New(w.server.Client, lifecycle.PaymentQueue, worker.Options{
@@ -207,6 +206,11 @@ func (w *rig) startPayer() {
 
 	activities.RegisterPayments(w.payer, w.paymentActivities)
 	w.must(w.payer.Start())
+	w.refunder = worker.New(w.server.Client, lifecycle.RefundQueue, worker.Options{
+		WorkerStopTimeout: time.Second, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 1,
+	})
+	activities.RegisterRefunds(w.refunder, w.paymentActivities)
+	w.must(w.refunder.Start())
 }
 
 // startMain starts the worker of the main queue.
@@ -227,9 +231,10 @@ func (w *rig) stopWorker() {
 	w.worker.Stop()
 	w.watcher.Stop()
 	w.payer.Stop()
+	w.refunder.Stop()
 }
 
-// leaveNothing ends what this test's world has left on the shared server.
+// leaveNothing ends what this test's rig has left on the shared server.
 func (w *rig) leaveNothing() {
 	ctx := context.Background()
 	for _, id := range append(w.workflowIDs(), lifecycle.TonMonitorID(w.wallet.Address().Raw())) {
@@ -255,7 +260,7 @@ func (w *rig) workflowIDs() (ids []string) {
 // deposit pays TON into the wallet.
 func (w *rig) deposit(tons float64, comment string) string {
 	w.Helper()
-	return w.depositAs(tonsim.Deposit{From: "somebody", AmountNano: int64(tons * 1e9), Comment: comment})
+	return w.depositAs(tonsim.Deposit{From: "somebody" + w.name, AmountNano: int64(tons * 1e9), Comment: comment})
 }
 
 func (w *rig) depositAs(d tonsim.Deposit) string {
@@ -294,7 +299,7 @@ func (w *rig) fails(hash, message string, class lifecycle.ErrorClass) transactio
 	return t
 }
 
-// over waits until a transaction's workflow has closed, and gives how.
+// over waits until a transaction's workflow has closed, and returns how.
 func (w *rig) over(hash string) error {
 	w.Helper()
 	w.eventually("it was started", func() bool { return w.get(hash).WorkflowStartedAt != nil })
@@ -335,7 +340,7 @@ func (w *rig) events(hash string) string {
 	return strings.Join(types, " ")
 }
 
-// sold lists what Fragment has sold for good, and how many payments bought nothing.
+// sold lists Fragment's final sales, and the payments that bought nothing.
 func (w *rig) sold() (bought []tonsim.Purchase, strays []tonsim.Payment) {
 	w.Helper()
 	bought, strays, err := w.fragment.Purchases(w.Context())
@@ -343,7 +348,7 @@ func (w *rig) sold() (bought []tonsim.Purchase, strays []tonsim.Payment) {
 	return bought, strays
 }
 
-// wantSold says how many purchases there are, and that no payment went astray.
+// wantSold requires this many purchases, and no stray payment.
 func (w *rig) wantSold(n int) []tonsim.Purchase {
 	w.Helper()
 	bought, strays := w.sold()
@@ -357,15 +362,15 @@ func (w *rig) wantSold(n int) []tonsim.Purchase {
 func (w *rig) balances() {
 	w.Helper()
 	bought, _ := w.sold()
-	list := []service.FragmentPurchase{}
+	list := []transactions.FragmentPurchase{}
 	for _, p := range bought {
 		list = append(
 			list,
-			service.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At},
+			transactions.FragmentPurchase{Username: p.Username, Stars: p.Stars, PaidNano: p.PaidNano, PaymentHash: p.Hash, At: p.At},
 		)
 	}
 
-	var report service.LedgerReport
+	var report transactions.LedgerReport
 	w.eventually("the record is up to date", func() (ok bool) {
 		var err error
 		report, err = w.client.Reconcile(w.Context(), list)
@@ -378,7 +383,7 @@ func (w *rig) balances() {
 	}
 }
 
-// history gives the events of a workflow's newest run.
+// history returns the events of a workflow's newest run.
 func (w *rig) history(hash string) []*historypb.HistoryEvent {
 	w.Helper()
 	return w.server.History(w, lifecycle.TransactionID(hash), "")
@@ -410,7 +415,7 @@ func (w *rig) wantCode(err error, code fault.Code) {
 	}
 }
 
-// logs keep what the activities log, for a test that fails.
+// logs keep the activities' log for a failing test.
 type logs struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -428,9 +433,9 @@ func (l *logs) String() string {
 	return l.b.String()
 }
 
-// failures is what settings say to failures.
-func failures(s activities.Settings, pause time.Duration) service.FailurePolicy {
-	return service.FailurePolicy{Refund: s.Refund, RetryFor: s.RetryFor, RetryPause: pause}
+// failures is the failure policy for the settings.
+func failures(s activities.Settings, retryFor, pause time.Duration) transactions.FailurePolicy {
+	return transactions.FailurePolicy{Refund: s.Refund, RetryFor: retryFor, RetryPause: pause}
 }
 
 // open opens the record.

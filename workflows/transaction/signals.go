@@ -1,42 +1,42 @@
 package transaction
 
 import (
+	"cmp"
+
 	"go.temporal.io/sdk/workflow"
 
 	"stagecoach/internal/lifecycle"
 	"stagecoach/workflows/record"
 )
 
-// hasSignal says whether the record may have changed: by a signal, or by a person.
-func (t *run) hasSignal() bool { return t.refreshes.Len() > 0 || t.changed }
-
-// drainSignals drops the signals. They carry no data: only that they came counts.
-func (t *run) drainSignals() {
-	t.changed = false
-	record.Drain(t.refreshes)
-}
-
-// mayHaveChanged returns a condition: something has arrived since this call that a failed transaction reacts to.
+// mayHaveChanged returns a condition: something to which a failed transaction reacts has arrived since this call.
 func (t *run) mayHaveChanged(ctx workflow.Context) func() bool {
 	reads := t.reads
 	return func() bool {
-		return t.reads != reads || t.hasSignal() || t.retries.Len() > 0 || t.mayContinue(ctx)
+		return t.reads != reads || t.refreshes.Len() > 0 || t.retries.Len() > 0 || t.stages.Len() > 0 || t.mayContinue(ctx)
 	}
 }
 
-// followChange reads the record after a hint, and does what a retry signal asks for.
+// followChange reads the record after a hint, and carries out a retry signal.
 func (t *run) followChange(ctx workflow.Context) error {
 	switch {
-	case t.hasSignal():
-		t.drainSignals()
+	case t.stages.Len() > 0:
+		var now snapshot
+		if t.stages.ReceiveAsync(&now) {
+			return t.learn(ctx, now)
+		}
+	case t.refreshes.Len() > 0:
+		record.Drain(t.refreshes)
 		return t.loadSnapshot(ctx)
 	case t.retries.Len() > 0:
 		var in lifecycle.TransactionInput
 		if !t.retries.ReceiveAsync(&in) {
 			return nil // unreadable
 		}
+		in.Attempt = cmp.Or(in.Attempt, t.at.Attempt)
 		if _, err := t.request(ctx, lifecycle.TransactionActionRetry, in, ""); err != nil {
-			workflow.GetLogger(ctx).Warn("retry by signal refused", "error", err)
+			workflow.GetLogger(ctx).Warn("retry signal refused", "error", err)
+			return t.loadSnapshot(ctx) // perhaps it was done, and the answer was lost
 		}
 	}
 

@@ -1,23 +1,34 @@
 package transaction
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
 
+	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
 )
 
-// TestRetriesAtTheirTimes makes an order fail twice: it is tried again at the planned times, and no review is
-// requested.
+// failsFor lets purchases fail, with these delays.
+func (b *book) failsFor(pauses ...time.Duration) {
+	bought := b.pay
+	b.pay = func(o activities.Order) (snapshot, error) {
+		if len(pauses) == 0 {
+			return bought(o)
+		}
+		pause := pauses[0]
+		pauses = pauses[1:]
+		return b.fails(pause)
+	}
+}
+
+// TestRetriesAtTheirTimes makes an order fail twice: it is retried at the planned times, and no review is requested.
 func TestRetriesAtTheirTimes(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	begin := b.Now()
-	b.retryIn = []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute}
-	b.unpaidUntil(begin.Add(3 * time.Minute))
+	b.failsFor(time.Minute, 2*time.Minute)
 	var shown lifecycle.TransactionView
 	b.later(90*time.Second, func() {
 		answer, err := b.QueryWorkflow(lifecycle.StateQuery)
@@ -26,7 +37,7 @@ func TestRetriesAtTheirTimes(t *testing.T) {
 		}
 	})
 
-	if err := b.run(t, "lock buy retry-by-system buy retry-by-system buy"); err != nil {
+	if err := b.run(t, "open pay pay pay"); err != nil {
 		t.Error(err)
 	}
 	if at := begin.Add(3 * time.Minute); shown.DeadlineAt == nil || shown.DeadlineAt.Sub(at).Abs() > 5*time.Second {
@@ -37,38 +48,47 @@ func TestRetriesAtTheirTimes(t *testing.T) {
 	}
 }
 
-// TestOperatorComesBeforeTheRetry retries by hand, and by signal, while a planned retry waits: there is one try for
-// each.
+// TestOperatorComesBeforeTheRetry retries by hand, and by signal, while a planned retry waits: each makes one attempt,
+// at once.
 func TestOperatorComesBeforeTheRetry(t *testing.T) {
 	t.Parallel()
-	for name, retry := range map[string]func(*testing.T, *book){
-		"update": func(t *testing.T, b *book) { b.ask(t, "retry", lifecycle.TransactionInput{Actor: 7}, "") },
-		"signal": func(_ *testing.T, b *book) {
+	for name, c := range map[string]struct {
+		retry func(*testing.T, *book)
+		want  string
+	}{
+		"update": {func(t *testing.T, b *book) {
+			b.ask(t, "retry", lifecycle.TransactionInput{Actor: 7}, "")
+		}, "open pay retry look pay"},
+		"signal": {func(_ *testing.T, b *book) {
 			b.SignalWorkflow(lifecycle.TransactionRetrySignal, lifecycle.TransactionInput{Actor: 7})
-		},
+		}, "open pay retry look pay"},
+		"the record": {func(_ *testing.T, b *book) {
+			b.SignalWorkflow(lifecycle.TransactionRefreshSignal, nil)
+		}, "open pay look look pay"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
-			b.retryIn = []time.Duration{time.Hour}
-			b.unpaidUntil(b.Now().Add(time.Minute))
-			b.later(2*time.Minute, func() { retry(t, b) })
-			if err := b.run(t, "lock buy retry buy"); err != nil {
+			begin := b.Now()
+			b.failsFor(time.Hour)
+			b.later(2*time.Minute, func() { c.retry(t, b) })
+			if err := b.run(t, c.want); err != nil {
 				t.Error(err)
+			}
+			if took := b.Now().Sub(begin).Round(time.Second); took != 2*time.Minute {
+				t.Errorf("it took %s", took)
 			}
 		})
 	}
 }
 
-// TestCancelEndsRetries cancels a failed transaction that was to be tried again.
+// TestCancelEndsRetries cancels a failed transaction due for retry.
 func TestCancelEndsRetries(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.retryIn = []time.Duration{time.Hour}
-	b.unpaidUntil(b.Now().Add(time.Minute))
+	b.failsFor(time.Hour)
 	b.later(2*time.Minute, b.CancelWorkflow)
-	err := b.run(t, "lock buy cancel")
-	if _, cancelled := errors.AsType[*temporal.CanceledError](err); !cancelled {
+	if err := b.run(t, "open pay look cancel"); !temporal.IsCanceledError(err) {
 		t.Error(err)
 	}
 }
@@ -77,14 +97,13 @@ func TestCancelEndsRetries(t *testing.T) {
 func TestReviewEndsThePlan(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.retryIn = []time.Duration{time.Hour}
-	b.unpaidUntil(b.Now().Add(24 * time.Hour))
+	b.failsFor(time.Hour)
 	b.later(time.Minute, func() {
 		b.at.NeedsReview, b.at.RetryAt = true, nil
 		b.SignalWorkflow(lifecycle.TransactionRefreshSignal, nil)
 	})
 	b.later(5*time.Hour, b.CancelWorkflow)
-	_ = b.run(t, "lock buy look cancel")
+	_ = b.run(t, "open pay look look cancel")
 	if len(b.attention) != 1 || !b.attention[0] {
 		t.Errorf("attention was shown as %v", b.attention)
 	}

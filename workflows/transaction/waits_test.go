@@ -1,7 +1,6 @@
 package transaction
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -12,10 +11,11 @@ import (
 
 	activities "stagecoach/activities/transaction"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/store/transaction"
 	"stagecoach/internal/temporalio"
 )
 
-// handedOver gives what the workflow, which must have continued as new, hands to its next run.
+// handedOver returns what the workflow, which must have continued as new, hands to its next run.
 func (b *book) handedOver(t *testing.T) (carried Carried) {
 	t.Helper()
 	again, ok := errors.AsType[*workflow.ContinueAsNewError](b.GetWorkflowError())
@@ -29,67 +29,51 @@ func (b *book) handedOver(t *testing.T) (carried Carried) {
 	return carried
 }
 
-// brief are the steps that take one activity, whose tries add no events: what bounds each.
+// brief are the steps that take one activity, whose attempts add no events, with what bounds each.
 var brief = map[step]string{
-	stepBuy:          "the activity knows when to end, and waits without events",
 	stepConfirm:      "ends after the patience of a confirmation",
 	stepStop:         "one write",
-	stepRefund:       "the activity knows when to end, and waits without events",
 	stepSettleRefund: "nobody signals a refund that is paid",
 }
 
-// waitsIn brings a transaction to each step that waits, and returns the signal that arrives there.
-var waitsIn = map[step]struct {
-	signal string
-	bring  func(b *book)
-}{
-	stepAwaitRoom: {lifecycle.TransactionRefreshSignal, func(b *book) {
-		b.buy = func(context.Context, activities.Order) (activities.Outcome, error) {
-			until := b.Now().Add(time.Hour)
-			return activities.Outcome{Snapshot: b.at, DeferredUntil: &until}, nil
-		}
-	}},
-	stepAwaitReview: {lifecycle.TransactionRefreshSignal, func(b *book) {
-		b.buy = func(context.Context, activities.Order) (activities.Outcome, error) {
-			b.at.NeedsReview = true
-			return activities.Outcome{Snapshot: b.at}, nil
-		}
-	}},
-	stepAwaitRetry: {lifecycle.TransactionRefreshSignal, func(b *book) {
-		b.process(1)
-		b.failed(
-			"Something", lifecycle.UnknownError,
-		)
-	}},
-	stepRetryLater: {lifecycle.TransactionRefreshSignal, func(b *book) {
-		b.process(1)
-		b.failed("Something", lifecycle.Retryable)
-		later := b.Now().Add(48 * time.Hour)
-		b.at.RetryAt = &later
-	}},
+// waitsIn brings a transaction to each waiting step.
+var waitsIn = map[step]func(b *book){
+	stepPay: func(b *book) {
+		b.pay = func(activities.Order) (snapshot, error) { return b.defers(time.Hour) }
+	},
+	stepRefund: func(b *book) {
+		b.failed("Invalid username", lifecycle.NonRetryable)
+		b.at.RefundDue = 1000
+		b.refund = func(activities.Order) (snapshot, error) { return b.defers(time.Hour) }
+	},
+	stepAwaitReview: func(b *book) {
+		b.process()
+		b.at.NeedsReview = true
+	},
+	stepAwaitRetry: func(b *book) { b.failed("Something", lifecycle.UnknownError) },
 }
 
-// TestEveryStepIsBounded sends each step that waits what may come there in a day, and sees it continue as new once its
-// history is long, with all that the next run needs; a step that is not brief must be here.
+// TestEveryStepIsBounded sends each waiting step what may arrive in a day, and expects it to continue as new once its
+// history is long, with everything that the next run needs; a step that is not brief must be here.
 func TestEveryStepIsBounded(t *testing.T) {
 	t.Parallel()
 	for s := range steps {
-		if _, ends := brief[s]; ends == (waitsIn[s].bring != nil) || waiting[s] == ends {
-			t.Errorf("%s: brief %v, waits in the test %v, hands over %v", s, ends, waitsIn[s].bring != nil, waiting[s])
+		if _, ends := brief[s]; ends == (waitsIn[s] != nil) || waiting[s] == ends {
+			t.Errorf("%s: brief %v, waits in the test %v, hands over %v", s, ends, waitsIn[s] != nil, waiting[s])
 		}
 	}
 
-	for s, wait := range waitsIn {
+	for s, bring := range waitsIn {
 		t.Run(string(s), func(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
-			wait.bring(b)
+			bring(b)
 			b.later(time.Second, func() { b.SignalWorkflow(lifecycle.TransactionRetrySignal, "cannot be read") })
 
 			for n := range 24 * 12 {
 				b.later(time.Duration(n+1)*5*time.Minute, func() {
 					b.SetContinueAsNewSuggested(n > 10)
-					b.SignalWorkflow(wait.signal, nil)
+					b.SignalWorkflow(lifecycle.TransactionRefreshSignal, nil)
 				})
 			}
 
@@ -103,11 +87,34 @@ func TestEveryStepIsBounded(t *testing.T) {
 	}
 }
 
-// TestNextRunGoesOn starts the run after one that was stuck: it shows that, and alerts nobody again.
+// TestHandOverAwaitsTheAttempt makes the history long while an order is queued: its attempt is cancelled, and the next
+// run begins once it has ended.
+func TestHandOverAwaitsTheAttempt(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	begin := b.Now()
+	b.leaves = time.Minute
+	b.pay = func(activities.Order) (snapshot, error) { return b.inLine(10 * time.Minute) }
+	b.later(5*time.Minute, func() { b.SetContinueAsNewSuggested(true) })
+	b.later(5*time.Minute+30*time.Second, func() { // the attempt still runs
+		b.process()
+		b.purchase(transaction.PaymentSigned)
+	})
+
+	b.ExecuteWorkflow(lifecycle.TransactionType, hash)
+	if carried := b.handedOver(t); carried.Status != lifecycle.TransactionProcessing {
+		t.Errorf("the next run gets %+v", carried)
+	}
+	if took := b.Now().Sub(begin).Round(time.Second); took != 6*time.Minute || b.done() != "open pay look" {
+		t.Errorf("after %s it did %s", took, b.done())
+	}
+}
+
+// TestNextRunGoesOn starts the run after one that was stuck: it shows that, and does not repeat the alert.
 func TestNextRunGoesOn(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.process(1)
+	b.process()
 	shown := temporal.NewSearchAttributes(temporalio.AttentionAttribute.ValueSet(true))
 	if err := b.SetTypedSearchAttributesOnStart(shown); err != nil {
 		t.Fatal(err)
@@ -117,7 +124,7 @@ func TestNextRunGoesOn(t *testing.T) {
 	b.ExecuteWorkflow(lifecycle.TransactionType, hash, &Carried{
 		Status: lifecycle.TransactionProcessing, Entered: b.at.Since, Since: since, Stuck: true,
 	})
-	if err := b.GetWorkflowError(); err != nil || b.done() != "lock buy" {
+	if err := b.GetWorkflowError(); err != nil || b.done() != "open pay" {
 		t.Error(err, b.done())
 	}
 	if len(b.attention) != 0 {
@@ -125,21 +132,21 @@ func TestNextRunGoesOn(t *testing.T) {
 	}
 }
 
-// TestOlderPosition lets an operator's decision come while an activity that began before it still runs: what that one
-// tells then is older than what is known.
+// TestOlderPosition lets an operator's decision arrive while an earlier activity still runs: its later report is older
+// than what is known.
 func TestOlderPosition(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.process(1)
+	b.process()
 	b.at.Revision = 5
-	b.buy = func(context.Context, activities.Order) (activities.Outcome, error) {
+	b.pay = func(activities.Order) (snapshot, error) {
 		older := b.at
 		older.Revision = 4
 		b.at.State, b.at.Revision = lifecycle.TransactionProcessed, 9
-		return activities.Outcome{Snapshot: older}, nil
+		return older, nil
 	}
 
-	if err := b.run(t, "lock buy look"); err != nil {
+	if err := b.run(t, "open pay look"); err != nil {
 		t.Error(err)
 	}
 	if got := b.stages; len(got) != 2 || got[1] != "processed" {

@@ -1,8 +1,8 @@
 // Package transaction is the fourth workload: TON comes in, Telegram Stars go out, exactly once.
 //
-// Two kinds of workflows work together. TonMonitor follows the wallet's history on the chain without a gap and writes
-// it into the record: new transfers become pending transactions, payments of ours become paid or dead. Transaction
-// drives one transfer: one activity waits for the wallet's turn and buys in it, from the price to the last confirmation.
+// Two kinds of workflows cooperate. TonMonitor follows the wallet's history on the chain without a gap and writes it to
+// the record: new transfers become pending transactions, our payments become paid or dead. Transaction drives one
+// transfer: one activity buys, from the gate to the last confirmation, and Temporal retries it.
 //
 // The record decides. Each step of a Transaction changes the record and gets a snapshot back, and the next step follows
 // from that snapshot alone. A workflow that was terminated, reset or started twice therefore continues from where the
@@ -22,7 +22,7 @@ import (
 	"stagecoach/workflows/record"
 )
 
-// Settings are times that the workflow gives to its timers. None decides between commands.
+// Settings are times for the workflow's timers. None decides between commands.
 type Settings struct {
 	StuckAfter time.Duration // in processing
 }
@@ -30,50 +30,51 @@ type Settings struct {
 // Workflow drives transactions.
 type Workflow struct{ Settings Settings }
 
-// These serve only to name the activities; the worker has the real ones.
+// Used only to name the activities; the worker has the real ones.
 var (
 	transactions *activities.Activities
 	payments     *activities.PaymentActivities
 )
 
-// run is what the workflow knows of its transaction: the last snapshot of the record, and what has happened since.
+// run is the workflow's knowledge of its transaction: the record's last snapshot, and what has happened since.
 type run struct {
 	settings Settings
 	hash     string
-	at       activities.Snapshot // without a status: not read yet
-	since    time.Time           // when the status was entered, for people
-	reads    int                 // how often the record was read
-	before   *Carried            // what the previous run handed over, until the record is read
+	at       snapshot  // without a status: not yet read
+	since    time.Time // when the status was entered, for people
+	reads    int       // how often the record was read
+	before   *Carried  // the previous run's state, until the record is read
 
-	deferredUntil *time.Time // the limit for 24 hours has no room until then; nil: it is not known to be full
-	askedAt       *time.Time // since when Fragment is asked for the Stars of the paid purchase; nil: in the turn
-	executing     bool       // an activity changes the record: the snapshot may be old
-	cancelled     bool       // by an operator, and not retried since
-	changed       bool       // by a person: the record is to be read
+	asked     bool // a person's request was carried out: waiting starts over
+	cancelled bool // by an operator, and not retried since
 
 	stuck          bool
+	watched        bool // the stuck timer runs
 	stopStuckTimer workflow.CancelFunc
 
 	mutex     workflow.Mutex
 	refreshes workflow.ReceiveChannel
 	retries   workflow.ReceiveChannel
+	stages    workflow.ReceiveChannel
 }
 
-// Run drives one transaction until nothing can change any more. An operator may start it at any time with the hash
-// alone: it continues from the record's state. carried is what the previous run handed over; nil: this is the first
-// one.
+// Run drives one transaction until nothing more can change. An operator may start it at any time with only the
+// hash: it continues from the recorded state. carried is the previous run's state; nil: this is the first run.
 func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lifecycle.TransactionView, error) {
 	t := &run{
 		settings: w.Settings, hash: hash, before: carried, mutex: workflow.NewMutex(ctx), stopStuckTimer: func() {},
 		refreshes: workflow.GetSignalChannel(ctx, lifecycle.TransactionRefreshSignal),
 		retries:   workflow.GetSignalChannel(ctx, lifecycle.TransactionRetrySignal),
+		stages:    workflow.GetSignalChannel(ctx, lifecycle.TransactionStageSignal),
 		cancelled: carried != nil && carried.Cancelled,
 	}
 	if err := t.listen(ctx); err != nil {
 		return lifecycle.TransactionView{}, err
 	}
-	if err := ask(ctx, t, "lock the transaction", transactions.LockTransaction, hash); err != nil {
-		return lifecycle.TransactionView{}, err
+	if ctx.Err() == nil { // otherwise it is stopped without an attempt
+		if err := ask(ctx, t, "open the transaction", transactions.OpenTransaction, hash); err != nil {
+			return lifecycle.TransactionView{}, err
+		}
 	}
 
 	for {
@@ -90,8 +91,11 @@ func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lif
 			if err == nil && t.next() == stepOver {
 				return t.view(), t.ending()
 			}
-		case t.handsOver(ctx, step):
-			return lifecycle.TransactionView{}, t.handOver(ctx)
+		case waiting[step] && t.mayContinue(ctx): // nothing is in flight
+			next := Carried{
+				Status: t.at.State, Entered: t.at.Since, Since: t.since, Cancelled: t.cancelled, Stuck: t.stuck,
+			}
+			return lifecycle.TransactionView{}, workflow.NewContinueAsNewError(ctx, lifecycle.TransactionType, t.hash, &next)
 		default:
 			err = steps[step](t, ctx)
 		}
@@ -102,7 +106,7 @@ func (w *Workflow) Run(ctx workflow.Context, hash string, carried *Carried) (lif
 	}
 }
 
-// ending is the error that the workflow closes with: operators find each kind by its status.
+// ending is the error with which the workflow closes: operators find each kind by its status.
 func (t *run) ending() error {
 	switch {
 	case t.at.State != lifecycle.TransactionFailed:
@@ -114,10 +118,10 @@ func (t *run) ending() error {
 	}
 }
 
-// ask runs an activity on the record and takes over the snapshot that it returns. One runs at a time, so that the
-// snapshots arrive in the order of the record's states.
+// ask runs an activity on the record and adopts the snapshot that it returns. One runs at a time, so that the snapshots
+// arrive in the order of the recorded states.
 func ask[In any](
-	ctx workflow.Context, t *run, summary string, act func(context.Context, In) (activities.Snapshot, error), in In,
+	ctx workflow.Context, t *run, summary string, act func(context.Context, In) (snapshot, error), in In,
 ) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if err := t.mutex.Lock(ctx); err != nil {
@@ -131,11 +135,11 @@ func ask[In any](
 	return err
 }
 
-// learn takes over the snapshot of an activity that ran concurrently with requests. A snapshot older than the known one
-// is ignored and the record is read again, because a restore may have set the record back.
-func (t *run) learn(ctx workflow.Context, snapshot activities.Snapshot) error {
-	if snapshot.Revision >= t.at.Revision {
-		t.take(ctx, snapshot)
+// learn adopts the snapshot of an activity that ran concurrently with requests. A snapshot older than the known one is
+// ignored and the record is read again, because a restore may have set the record back.
+func (t *run) learn(ctx workflow.Context, now snapshot) error {
+	if now.Revision >= t.at.Revision {
+		t.take(ctx, now)
 		return nil
 	}
 	return t.loadSnapshot(ctx)
@@ -145,32 +149,19 @@ func (t *run) loadSnapshot(ctx workflow.Context) error {
 	return ask(ctx, t, "read the record", transactions.LookAtTransaction, t.hash)
 }
 
-// take takes over a snapshot of the record.
-func (t *run) take(ctx workflow.Context, snapshot activities.Snapshot) {
+// take adopts a snapshot of the record.
+func (t *run) take(ctx workflow.Context, now snapshot) {
 	before, carried := t.at, t.before
-	t.at, t.before = snapshot, nil
+	t.at, t.before = now, nil
 	t.reads++
-	if before.State == snapshot.State && sameTime(before.Since, snapshot.Since) {
-		t.show(ctx)
-		return
+	switch {
+	case before.State == now.State && sameTime(before.Since, now.Since):
+	case carried != nil && carried.Status == now.State && sameTime(carried.Entered, now.Since):
+		t.since, t.stuck = carried.Since, carried.Stuck
+	default:
+		t.since, t.stuck = workflow.Now(ctx).UTC(), false
 	}
-	if carried.fits(snapshot) {
-		t.goOn(ctx, *carried)
-		return
-	}
-
-	t.since, t.deferredUntil, t.askedAt, t.stuck = workflow.Now(ctx).UTC(), nil, nil, false
-	if !t.executing { // else the record may have been in this state for a while
-		record.Drain(t.retries) // a request from before this state was not meant for it
-	}
-	if t.next() != stepOver { // else the timer ends with the workflow
-		t.stopStuckTimer()
-	}
-
-	if snapshot.State == lifecycle.TransactionProcessing {
-		t.startStuckTimer(ctx)
-	}
-
+	t.watchStuck(ctx)
 	t.show(ctx)
 }
 
@@ -178,23 +169,38 @@ func sameTime(a, b *time.Time) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
 }
 
-// startStuckTimer notifies the administrators when the transaction is still in processing after StuckAfter. Nothing is
-// reset.
-func (t *run) startStuckTimer(ctx workflow.Context) {
+// watchStuck has administrators alerted when the transaction is in processing for too long: the record knows when that
+// began, and how long payments were stopped meanwhile. Nothing is reset.
+func (t *run) watchStuck(ctx workflow.Context) {
+	switch step := t.next(); {
+	case step == stepOver: // the timer ends with the workflow
+		return
+	case step != stepPay && step != stepConfirm && step != stepAwaitReview:
+		t.stopStuckTimer()
+		t.watched = false
+		return
+	case t.watched || t.stuck:
+		return
+	}
+
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	ctx, t.stopStuckTimer = workflow.WithCancel(ctx)
-	left := max(t.settings.StuckAfter-workflow.Now(ctx).Sub(*t.at.Since), time.Second)
+	t.watched = true
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for left > 0 {
-			if workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: "alert when stuck"}).Get(ctx, nil) != nil {
-				return // it has left processing
+		defer func() { t.watched = t.watched && ctx.Err() != nil }() // otherwise another timer runs, or none is needed
+		for left, due := t.settings.StuckAfter, false; !due; due = left <= 0 {
+			timer := workflow.NewTimerWithOptions(ctx, max(left, time.Second), workflow.TimerOptions{Summary: "alert when stuck"})
+			if timer.Get(ctx, nil) != nil {
+				return
 			}
 			var err error
 			if left, err = record.Do(ctx, "alert: it is stuck", transactions.AlertStuck, t.hash); err != nil || ctx.Err() != nil {
 				return
 			}
 		}
-		t.stuck = true
-		t.show(ctx)
+		if t.loadSnapshot(ctx) == nil { // it has entered processing since
+			t.stuck = true
+			t.show(ctx)
+		}
 	})
 }

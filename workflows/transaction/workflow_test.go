@@ -3,17 +3,18 @@ package transaction
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/mock"
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/transaction"
@@ -28,22 +29,23 @@ var settings = Settings{StuckAfter: 30 * time.Minute}
 
 var hash = strings.Repeat("ab", 32)
 
-// book is a record of one transaction, as far as its workflow can see.
+// book is a record of one transaction, as far as visible to its workflow.
 type book struct {
 	*testsuite.TestWorkflowEnvironment
-	at        activities.Snapshot
-	retryIn   []time.Duration // after each failure; none left: an operator is asked
-	reasons   []string        // of reviews
+	at        snapshot
 	attention []bool
 	stages    []string
+	options   map[string]workflow.ActivityOptions // of the ordinary activities
+	leaves    time.Duration                       // how long a cancelled activity takes to end
 
-	buy     func(context.Context, activities.Order) (activities.Outcome, error)
-	refund  func(activities.Order) (activities.Outcome, error)
-	confirm func() (activities.Snapshot, error)
-	alert   func() time.Duration // how much later it is due
+	pay     func(activities.Order) (snapshot, error)
+	refund  func(activities.Order) (snapshot, error)
+	confirm func() (snapshot, error)
+	stuck   func() time.Duration // how much later the alert is due; 0: now
 
-	mu    sync.Mutex // a worker may do several activities at once
-	calls []string
+	mu        sync.Mutex // a worker may run several activities at once
+	calls     []string
+	cancelled []string // the ids of activities, which the environment retries nevertheless
 }
 
 func (b *book) did(what string) {
@@ -58,13 +60,14 @@ func (b *book) done() string {
 	return strings.Join(b.calls, " ")
 }
 
-// newBook gives an environment with skipped time and activities that keep to a pending transaction.
+// newBook returns an environment with skipped time and activities that keep to a pending transaction.
 func newBook(t *testing.T) *book {
 	t.Helper()
-	b := &book{TestWorkflowEnvironment: testtemporal.Environment()}
-	b.at = activities.Snapshot{
-		Snapshot: transaction.Snapshot{State: lifecycle.TransactionPending}, Again: true,
-	}
+	b := &book{TestWorkflowEnvironment: testtemporal.Environment(), options: map[string]workflow.ActivityOptions{}}
+	b.at = snapshot{State: lifecycle.TransactionPending, Sender: "a sender"}
+	b.SetWorkerOptions(worker.Options{
+		DeadlockDetectionTimeout: time.Minute, Interceptors: []interceptor.WorkerInterceptor{&watching{book: b}},
+	})
 
 	b.RegisterWorkflowWithOptions(
 		(&Workflow{Settings: settings}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType},
@@ -76,59 +79,66 @@ func newBook(t *testing.T) *book {
 		if stage, ok := attributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword("Stage")); ok {
 			b.stages = append(b.stages, stage)
 		}
-		if attention, ok := attributes.GetBool(temporalio.AttentionAttribute); ok { // true: the environment tells of no other
+		if attention, ok := attributes.GetBool(temporalio.AttentionAttribute); ok { // true: the environment reports no other
 			b.attention = append(b.attention, attention)
 		}
 	}).Return(nil).Maybe()
+	b.SetOnActivityCanceledListener(func(info *activity.Info) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.cancelled = append(b.cancelled, info.ActivityID)
+	})
 
-	answer := func(what string, change func()) func(context.Context, string) (activities.Snapshot, error) {
-		return func(context.Context, string) (activities.Snapshot, error) {
+	answer := func(what string, change func()) func(context.Context, string) (snapshot, error) {
+		return func(context.Context, string) (snapshot, error) {
 			b.did(what)
 			change()
 			return b.at, nil
 		}
 	}
 
-	b.OnActivity(transactions.LockTransaction, mock.Anything, hash).Return(answer("lock", func() {
-		if b.at.State == lifecycle.TransactionPending {
-			b.process(1)
-		}
-	})).Maybe()
-
+	b.OnActivity(transactions.OpenTransaction, mock.Anything, hash).Return(answer("open", func() {})).Maybe()
 	b.OnActivity(transactions.LookAtTransaction, mock.Anything, hash).Return(answer("look", func() {})).Maybe()
-	b.alert = func() time.Duration { return 0 }
+	b.stuck = func() time.Duration {
+		if b.at.State != lifecycle.TransactionProcessing {
+			return settings.StuckAfter
+		}
+		return 0
+	}
 	b.OnActivity(transactions.AlertStuck, mock.Anything, hash).Return(func(context.Context, string) (time.Duration, error) {
-		b.did("alert")
-		return b.alert(), nil
+		later := b.stuck()
+		if later == 0 {
+			b.did("alert")
+		}
+		return later, nil
 	}).Maybe()
 	b.OnActivity(transactions.CancelTransaction, mock.Anything, hash).Return(answer("cancel", func() {
 		b.at.RetryAt = nil
-		if b.at.State == lifecycle.TransactionProcessing && stateOf(b.at.Purchase) != transaction.PaymentSigned && stateOf(b.at.Purchase) != transaction.PaymentPaid {
+		if !b.at.Ended() && stateOf(b.at.Purchase) != transaction.PaymentSigned && stateOf(b.at.Purchase) != transaction.PaymentPaid {
 			b.failed("Cancelled by operator", lifecycle.UnknownError)
 		}
 	})).Maybe()
 
-	b.OnActivity(transactions.ReviewTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Review) (activities.Snapshot, error) {
-		b.did("review")
-		b.reasons = append(b.reasons, r.Reason)
+	b.OnActivity(transactions.RetryTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Request) (snapshot, error) {
+		b.did("retry")
+		if b.at.State != lifecycle.TransactionFailed {
+			return snapshot{}, temporalio.ToTemporal(fault.New(fault.InvalidTransition, "no"))
+		}
+		if r.Actor == 13 {
+			return snapshot{}, temporal.NewNonRetryableApplicationError("no", string(fault.InsufficientAccess), nil)
+		}
+		b.process()
+		return b.at, nil
+	}).Maybe()
+
+	b.OnActivity(transactions.AskReview, mock.Anything, mock.Anything).Return(func(context.Context, activities.Request) (snapshot, error) {
+		b.did("ask")
+		b.process()
 		b.at.NeedsReview = true
 		return b.at, nil
 	}).Maybe()
 
-	b.OnActivity(transactions.RetryTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Request) (activities.Snapshot, error) {
-		if r.System {
-			b.did("retry-by-system")
-		} else {
-			b.did("retry")
-		}
-		if r.Actor == 13 {
-			return activities.Snapshot{}, temporal.NewNonRetryableApplicationError("no", string(fault.InsufficientAccess), nil)
-		}
-		b.process(r.Attempt + 1)
-		return b.at, nil
-	}).Maybe()
-
-	b.OnActivity(transactions.ResolveTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Request) (activities.Snapshot, error) {
+	b.OnActivity(transactions.ResolveTransaction, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Request) (snapshot, error) {
 		b.did("resolve")
 		b.at.NeedsReview, b.at.State = false, r.Outcome
 		if r.Outcome == lifecycle.TransactionFailed {
@@ -137,25 +147,38 @@ func newBook(t *testing.T) *book {
 		return b.at, nil
 	}).Maybe()
 
-	b.buy = func(context.Context, activities.Order) (activities.Outcome, error) {
-		b.at.State = lifecycle.TransactionProcessed
-		return activities.Outcome{Snapshot: b.at}, nil
-	}
-	b.OnActivity(payments.Buy, mock.Anything, mock.Anything).Return(func(ctx context.Context, o activities.Order) (activities.Outcome, error) {
-		if o.Decide {
-			b.did("decide")
-		} else {
-			b.did("buy")
-		}
-		return b.buy(ctx, o)
+	b.OnActivity(transactions.WriteOffRefund, mock.Anything, mock.Anything).Return(func(context.Context, activities.Request) (snapshot, error) {
+		b.did("write_off")
+		b.at.RefundDue = 0
+		return b.at, nil
 	}).Maybe()
-	b.OnActivity(payments.Refund, mock.Anything, mock.Anything).Return(func(_ context.Context, o activities.Order) (activities.Outcome, error) {
+
+	b.pay = func(activities.Order) (snapshot, error) {
+		b.process()
+		b.at.State = lifecycle.TransactionProcessed
+		return b.at, nil
+	}
+	b.OnActivity(payments.Pay, mock.Anything, mock.Anything).Return(func(ctx context.Context, o activities.Order) (snapshot, error) {
+		switch {
+		case b.gone(ctx):
+			return snapshot{}, temporal.NewCanceledError()
+		case o.Decide:
+			b.did("decide")
+		default:
+			b.did("pay")
+		}
+		return b.pay(o)
+	}).Maybe()
+	b.OnActivity(payments.Refund, mock.Anything, mock.Anything).Return(func(ctx context.Context, o activities.Order) (snapshot, error) {
+		if b.gone(ctx) {
+			return snapshot{}, temporal.NewCanceledError()
+		}
 		b.did("refund")
 		return b.refund(o)
 	}).Maybe()
 
-	b.confirm = func() (activities.Snapshot, error) { b.at.State = lifecycle.TransactionProcessed; return b.at, nil }
-	b.OnActivity(payments.ConfirmPurchase, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (activities.Snapshot, error) {
+	b.confirm = func() (snapshot, error) { b.at.State = lifecycle.TransactionProcessed; return b.at, nil }
+	b.OnActivity(payments.Confirm, mock.Anything, mock.Anything).Return(func(context.Context, activities.Order) (snapshot, error) {
 		b.did("confirm")
 		return b.confirm()
 	}).Maybe()
@@ -165,38 +188,117 @@ func newBook(t *testing.T) *book {
 	return b
 }
 
-func (b *book) process(attempt int) {
-	now := b.Now()
-	b.at.Snapshot = transaction.Snapshot{
-		State: lifecycle.TransactionProcessing, Attempt: attempt, Since: &now,
+// gone reports whether an activity was cancelled: a server would not retry it.
+func (b *book) gone(ctx context.Context) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Contains(b.cancelled, activity.GetInfo(ctx).ActivityID)
+}
+
+// watching records the options of activities. The environment ends a cancelled activity at once, a server once it has
+// honored the cancellation.
+type watching struct {
+	interceptor.WorkerInterceptorBase
+	book *book
+}
+
+func (w *watching) InterceptWorkflow(
+	_ workflow.Context, next interceptor.WorkflowInboundInterceptor,
+) interceptor.WorkflowInboundInterceptor {
+	return &inbound{WorkflowInboundInterceptorBase: interceptor.WorkflowInboundInterceptorBase{Next: next}, book: w.book}
+}
+
+type inbound struct {
+	interceptor.WorkflowInboundInterceptorBase
+	book *book
+}
+
+func (i *inbound) Init(out interceptor.WorkflowOutboundInterceptor) error {
+	return i.Next.Init(&outbound{WorkflowOutboundInterceptorBase: interceptor.WorkflowOutboundInterceptorBase{Next: out}, book: i.book})
+}
+
+type outbound struct {
+	interceptor.WorkflowOutboundInterceptorBase
+	book *book
+}
+
+func (o *outbound) ExecuteActivity(ctx workflow.Context, activityType string, args ...any) workflow.Future {
+	o.book.options[activityType] = workflow.GetActivityOptions(ctx)
+	executed := o.Next.ExecuteActivity(ctx, activityType, args...)
+	if o.book.leaves == 0 {
+		return executed
 	}
-	b.at.Again = true
+
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	left, end := workflow.NewFuture(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if temporal.IsCanceledError(executed.Get(ctx, nil)) {
+			_ = workflow.Sleep(ctx, o.book.leaves)
+		}
+		end.Chain(executed)
+	})
+	return left
+}
+
+// process moves the transaction to processing, unless it is there.
+func (b *book) process() {
+	if b.at.State != lifecycle.TransactionProcessing {
+		now := b.Now()
+		b.at = snapshot{State: lifecycle.TransactionProcessing, Attempt: b.at.Attempt + 1, Since: &now, Sender: b.at.Sender}
+	}
 }
 
 func (b *book) failed(message string, class lifecycle.ErrorClass) {
+	b.process()
 	b.at.State, b.at.Error, b.at.ErrorClass = lifecycle.TransactionFailed, message, class
-	if len(b.retryIn) > 0 && class != lifecycle.NonRetryable {
-		at := b.Now().Add(b.retryIn[0])
-		b.at.RetryAt, b.retryIn = &at, b.retryIn[1:]
-	}
+}
+
+// later schedules something after this much time.
+func (b *book) later(after time.Duration, do func()) { b.RegisterDelayedCallback(do, after) }
+
+// again ends an attempt of Pay or Refund that is to be retried after a delay: the workflow is notified of the recorded
+// state.
+func (b *book) again(kind string, pause time.Duration) (snapshot, error) {
+	at := b.at
+	b.later(0, func() { b.SignalWorkflow(lifecycle.TransactionStageSignal, at) })
+	return snapshot{}, temporal.NewApplicationErrorWithOptions(kind, kind, temporal.ApplicationErrorOptions{NextRetryDelay: pause})
+}
+
+// fails ends a failed attempt, and plans the next one.
+func (b *book) fails(pause time.Duration) (snapshot, error) {
+	at := b.Now().Add(pause)
+	b.failed("Wallet service error: Could not send transaction", lifecycle.Retryable)
+	b.at.RetryAt = &at
+	return b.again(string(lifecycle.Retryable), pause)
+}
+
+// defers ends an attempt that does not fit into the limit.
+func (b *book) defers(pause time.Duration) (snapshot, error) {
+	until := b.Now().Add(pause)
+	b.at.DeferredUntil = &until
+	return b.again(string(fault.DailyLimit), pause)
+}
+
+// inLine ends an attempt that waited in vain: nothing is written.
+func (b *book) inLine(pause time.Duration) (snapshot, error) {
+	return snapshot{}, temporal.NewApplicationErrorWithOptions(
+		"payments are paused", string(fault.PaymentsPaused), temporal.ApplicationErrorOptions{NextRetryDelay: pause},
+	)
 }
 
 func (b *book) purchase(state transaction.PaymentState) {
 	b.at.Purchase = &transaction.PaymentRef{ID: 1, Kind: transaction.Purchase, State: state}
 }
 
-// later does something when so much time has passed.
-func (b *book) later(after time.Duration, do func()) { b.RegisterDelayedCallback(do, after) }
-
-// unpaidUntil lets every purchase before a time fail.
+// unpaidUntil lets every purchase before a time fail, notifying an operator.
 func (b *book) unpaidUntil(at time.Time) {
-	bought := b.buy
-	b.buy = func(ctx context.Context, o activities.Order) (activities.Outcome, error) {
+	bought := b.pay
+	b.pay = func(o activities.Order) (snapshot, error) {
 		if b.Now().Before(at) {
 			b.failed("Wallet service error: Could not send transaction", lifecycle.Retryable)
-			return activities.Outcome{Snapshot: b.at}, nil
+			return b.at, nil
 		}
-		return bought(ctx, o)
+		return bought(o)
 	}
 }
 
@@ -213,133 +315,195 @@ func (b *book) run(t *testing.T, want string) error {
 	return b.GetWorkflowError()
 }
 
-// TestWorkflowBuys lets an order through: one activity, and no word of the turn that it waits for.
+// TestWorkflowBuys processes an order by one activity. It may wait in its queue indefinitely, and senders take turns.
+// Only failures caused by the payer are not retried.
 func TestWorkflowBuys(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
-		if info.ActivityType.Name == "Buy" && info.ScheduleToCloseTimeout < 24*time.Hour {
-			t.Errorf("its time in the queue is limited to %s", info.ScheduleToCloseTimeout)
+	if err := b.run(t, "open pay"); err != nil {
+		t.Error(err)
+	}
+
+	got := b.options["Pay"]
+	if got.TaskQueue != "payments" || got.Priority.FairnessKey != "a sender" || !got.WaitForCancellation {
+		t.Errorf("its options are %+v", got)
+	}
+	if got.StartToCloseTimeout != 15*time.Minute || got.HeartbeatTimeout != 30*time.Second ||
+		got.ScheduleToCloseTimeout != 0 || got.ScheduleToStartTimeout != 0 {
+		t.Errorf("its times are %+v", got)
+	}
+	if got := got.RetryPolicy.NonRetryableErrorTypes; !slices.Equal(got, []string{
+		"Invalid username", "Invalid username format", "Username not found", "Stars amount should be at least 50",
+		"Stars amount exceeds maximum limit", "Invalid comment format", "Insufficient amount",
+	}) {
+		t.Errorf("not repeated are %q", got)
+	}
+}
+
+// TestWorkflowIsInterrupted stops and loses workers, more often than any limit of attempts allows, before and after the
+// signature.
+func TestWorkflowIsInterrupted(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	bought, tries := b.pay, 0
+	b.pay = func(o activities.Order) (snapshot, error) {
+		switch tries++; {
+		case tries < 10:
+			return b.inLine(time.Second)
+		case tries < 20:
+			b.process()
+			b.purchase(transaction.PaymentSigned)
+			return snapshot{}, errors.New("its worker was lost")
 		}
-	})
-	if err := b.run(t, "lock buy"); err != nil {
+		b.purchase(transaction.PaymentPaid)
+		return bought(o)
+	}
+	if err := b.run(t, "open"+strings.Repeat(" pay", 20)); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestWorkflowIsInterrupted executes the purchase again when its worker has stopped, and when its time was over.
-func TestWorkflowIsInterrupted(t *testing.T) {
-	t.Parallel()
-	b := newBook(t)
-	ends := []error{temporalio.Interrupted(0), temporal.NewTimeoutError(enumspb.TIMEOUT_TYPE_START_TO_CLOSE, nil)}
-	bought := b.buy
-	b.buy = func(ctx context.Context, o activities.Order) (activities.Outcome, error) {
-		if len(ends) == 0 {
-			b.purchase(transaction.PaymentPaid)
-			return bought(ctx, o)
-		}
-		end := ends[0]
-		if ends = ends[1:]; len(ends) == 0 {
-			b.purchase(transaction.PaymentSigned) // its worker signed, and was lost
-		}
-		return activities.Outcome{}, end
-	}
-	if err := b.run(t, "lock buy look buy buy"); err == nil {
-		t.Log(b.done())
-	}
-}
-
-// TestWorkflowIsDeferred waits for room in the limit, until the time comes or a person ends the wait. It is no failure.
+// TestWorkflowIsDeferred waits for room in the limit, until the time comes or a person ends the wait. It is not a
+// failure.
 func TestWorkflowIsDeferred(t *testing.T) {
 	t.Parallel()
+	signal := func(name string) func(*testing.T, *book) {
+		return func(_ *testing.T, b *book) { b.SignalWorkflow(name, lifecycle.TransactionInput{}) }
+	}
+	review := func(outcome lifecycle.TransactionState) func(*testing.T, *book) {
+		return func(t *testing.T, b *book) {
+			b.ask(t, "review", lifecycle.TransactionInput{}, "")
+			b.later(time.Minute, func() { b.ask(t, "resolve", lifecycle.TransactionInput{Outcome: outcome}, "") })
+		}
+	}
 	for name, c := range map[string]struct {
-		hint func(*book)
+		hint func(*testing.T, *book)
 		want string
 		took time.Duration
 	}{
-		"for its time": {func(*book) {}, "lock buy alert buy", time.Hour},
-		"by signal": {func(b *book) {
-			b.SignalWorkflow(lifecycle.TransactionRetrySignal, lifecycle.TransactionInput{})
-		}, "lock buy look buy", time.Minute},
+		"for its time":              {func(*testing.T, *book) {}, "open pay pay", time.Hour},
+		"by the record":             {signal(lifecycle.TransactionRefreshSignal), "open pay look look pay", time.Minute},
+		"by signal":                 {signal(lifecycle.TransactionRetrySignal), "open pay retry look look pay", time.Minute},
+		"by a review, and it ends":  {review(lifecycle.TransactionFailed), "open pay ask look resolve", 0},
+		"by a review, and it stays": {review(lifecycle.TransactionProcessing), "open pay ask look resolve pay", 2 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
-			begin, bought := b.Now(), b.buy
+			begin, bought := b.Now(), b.pay
 			var took time.Duration
-			b.buy = func(ctx context.Context, o activities.Order) (activities.Outcome, error) {
-				took = b.Now().Sub(begin)
+			b.pay = func(o activities.Order) (snapshot, error) {
+				took = b.Now().Sub(begin).Round(time.Second)
 				if took < time.Minute {
-					until := begin.Add(time.Hour)
-					return activities.Outcome{Snapshot: b.at, DeferredUntil: &until}, nil
+					return b.defers(time.Hour)
 				}
-				return bought(ctx, o)
+				return bought(o)
 			}
-			b.later(time.Minute, func() { c.hint(b) })
-			if err := b.run(t, c.want); err != nil || took.Round(time.Second) != c.took {
-				t.Error(err, took)
+			b.later(time.Minute, func() { c.hint(t, b) })
+			if err := b.run(t, c.want); (err == nil) != (c.took > 0) || took != c.took || slices.Contains(b.stages, "failed") != (c.took == 0) {
+				t.Error(err, took, b.stages)
 			}
 		})
 	}
 }
 
-// TestWorkflowAlertsWhenItIsStuck waits on while payments are stopped, and alerts once.
+// TestWorkflowShowsTheStage shows what an attempt has written while Temporal waits for the next one: that it failed,
+// and when it is retried.
+func TestWorkflowShowsTheStage(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	begin, bought := b.Now(), b.pay
+	b.pay = func(o activities.Order) (snapshot, error) {
+		if b.Now().Sub(begin) < time.Hour {
+			return b.fails(time.Hour)
+		}
+		return bought(o)
+	}
+	b.later(time.Minute, func() {
+		var shown lifecycle.TransactionView
+		answer, err := b.QueryWorkflow(lifecycle.StateQuery)
+		if err != nil || answer.Get(&shown) != nil {
+			t.Error(err)
+		}
+		if shown.State != "failed" || shown.WaitsFor != lifecycle.WaitsForRetry || shown.Error != b.at.Error ||
+			shown.DeadlineAt == nil || !shown.DeadlineAt.Equal(*b.at.RetryAt) {
+			t.Errorf("shown is %+v", shown)
+		}
+	})
+	if err := b.run(t, "open pay pay"); err != nil || !slices.Equal(b.stages, []string{"pending", "failed", "processed"}) {
+		t.Error(err, b.stages)
+	}
+}
+
+// TestWorkflowAlertsWhenItIsStuck keeps waiting while it is not stuck according to the record, and alerts once.
 func TestWorkflowAlertsWhenItIsStuck(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	later := []time.Duration{time.Hour, 10 * time.Minute}
-	b.alert = func() (left time.Duration) {
+	begin, later := b.Now(), []time.Duration{time.Hour, 10 * time.Minute, 0}
+	var asked []time.Duration
+	b.stuck = func() (left time.Duration) {
+		asked = append(asked, b.Now().Sub(begin).Round(time.Minute))
 		if len(later) > 0 {
 			left, later = later[0], later[1:]
 		}
 		return left
 	}
-	b.buy = func(context.Context, activities.Order) (activities.Outcome, error) {
+	b.pay = func(activities.Order) (snapshot, error) {
+		b.process()
 		b.at.NeedsReview = true
-		return activities.Outcome{Snapshot: b.at}, nil
+		return b.at, nil
 	}
 	b.later(24*time.Hour, func() { b.ask(t, "resolve", lifecycle.TransactionInput{Outcome: "failed"}, "") })
-	if err := b.run(t, "lock buy alert alert alert resolve"); err == nil {
+	if err := b.run(t, "open pay alert look resolve"); err == nil {
 		t.Error("it has not failed")
+	}
+	if !slices.Equal(asked, []time.Duration{30 * time.Minute, 90 * time.Minute, 100 * time.Minute}) {
+		t.Errorf("the record was asked after %s", asked)
 	}
 }
 
-// TestWorkflowIsCancelled stops what waits for its turn; what is signed is decided, and signed no more.
+// TestWorkflowIsCancelled stops what is queued; what is signed is decided, and nothing more is signed.
 func TestWorkflowIsCancelled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		decided transaction.PaymentState
 		want    string
 	}{
-		"in the queue": {"", "lock buy look cancel"},
-		"dead":         {transaction.PaymentDead, "lock buy look cancel decide cancel"},
-		"paid":         {transaction.PaymentPaid, "lock buy look cancel decide"},
+		"in the line": {"", "open pay look cancel"},
+		"dead":        {transaction.PaymentDead, "open pay look cancel decide look cancel"},
+		"paid":        {transaction.PaymentPaid, "open pay look cancel decide confirm"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
-			b.buy = func(_ context.Context, o activities.Order) (activities.Outcome, error) {
+			begin := b.Now()
+			b.pay = func(o activities.Order) (snapshot, error) {
 				if !o.Decide {
 					if c.decided != "" {
+						b.process()
 						b.purchase(transaction.PaymentSigned)
 					}
 					b.CancelWorkflow()
-					return activities.Outcome{}, temporal.NewCanceledError()
+					return snapshot{}, temporal.NewCanceledError()
 				}
-				if b.purchase(c.decided); c.decided == transaction.PaymentPaid {
-					b.at.State = lifecycle.TransactionProcessed
+				if b.purchase(c.decided); c.decided == transaction.PaymentDead {
+					return b.fails(time.Hour)
 				}
-				return activities.Outcome{Snapshot: b.at}, nil
+				return b.at, nil
 			}
 			err := b.run(t, c.want)
 			if (err == nil) != (c.decided == transaction.PaymentPaid) || err != nil && !temporal.IsCanceledError(err) {
 				t.Error(err)
 			}
+			if took := b.Now().Sub(begin); took > time.Minute {
+				t.Errorf("it took %s", took)
+			}
 		})
 	}
 }
 
-// TestWorkflowNotConfirmed asks an operator when the Stars do not come in time, and does what they find.
+// TestWorkflowNotConfirmed notifies an operator if the Stars do not arrive in time, and carries out the operator's
+// decision.
 func TestWorkflowNotConfirmed(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range []lifecycle.TransactionState{lifecycle.TransactionProcessed, lifecycle.TransactionFailed} {
@@ -347,30 +511,30 @@ func TestWorkflowNotConfirmed(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
 			tries := 0
-			b.confirm = func() (activities.Snapshot, error) {
-				tries++
-				b.calls = b.calls[:len(b.calls)-1]
-				if tries < 5 {
-					return activities.Snapshot{}, temporal.NewApplicationError("not yet", string(fault.PaymentUndecided))
+			b.confirm = func() (snapshot, error) {
+				if tries++; tries < 5 {
+					return snapshot{}, temporal.NewApplicationError("not yet", string(fault.PaymentUndecided))
 				}
-				return activities.Snapshot{}, temporal.NewNonRetryableApplicationError("over", string(fault.PaymentUndecided), nil)
+				b.at.NeedsReview = true
+				return b.at, nil
 			}
-
-			b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
-				if info.ActivityType.Name == "ConfirmPurchase" && info.ScheduleToCloseTimeout < 24*time.Hour {
-					t.Errorf("its time in the queue is limited to %s", info.ScheduleToCloseTimeout)
-				}
-			})
-			b.buy = b.paysOnly
+			b.pay = func(activities.Order) (snapshot, error) {
+				b.process()
+				b.purchase(transaction.PaymentPaid)
+				return b.at, nil
+			}
 			b.later(time.Hour, b.CancelWorkflow) // the money is paid: that cannot be cancelled
 			b.later(2*time.Hour, func() { b.ask(t, "retry", lifecycle.TransactionInput{}, fault.InvalidTransition) })
 			b.later(
 				3*time.Hour, func() { b.ask(t, "resolve", lifecycle.TransactionInput{Outcome: "pending"}, fault.Validation) },
 			)
 			b.later(4*time.Hour, func() { b.ask(t, "resolve", lifecycle.TransactionInput{Outcome: outcome}, "") })
-			err := b.run(t, "lock buy review alert cancel resolve")
-			if (err == nil) != (outcome == lifecycle.TransactionProcessed) || b.reasons[0] != transaction.ReviewNotConfirmed || tries < 5 {
-				t.Error(err, b.reasons, tries)
+			err := b.run(t, "open pay confirm confirm confirm confirm confirm alert look cancel retry resolve")
+			if (err == nil) != (outcome == lifecycle.TransactionProcessed) {
+				t.Error(err)
+			}
+			if got := b.options["Confirm"]; got.TaskQueue != lifecycle.WalletQueue || got.ScheduleToCloseTimeout != 0 || got.ScheduleToStartTimeout != 0 {
+				t.Errorf("its options are %+v", got)
 			}
 			if len(b.attention) != 1 || !b.attention[0] {
 				t.Error(b.attention)
@@ -379,14 +543,7 @@ func TestWorkflowNotConfirmed(t *testing.T) {
 	}
 }
 
-// paysOnly pays for Stars that do not come in the turn.
-func (b *book) paysOnly(context.Context, activities.Order) (activities.Outcome, error) {
-	asked := b.Now()
-	b.purchase(transaction.PaymentPaid)
-	return activities.Outcome{Snapshot: b.at, AskedAt: &asked}, nil
-}
-
-// ask sends an update and compares the refusal, if there is to be one.
+// ask sends an update and compares the refusal, if one is expected.
 func (b *book) ask(t *testing.T, name string, in lifecycle.TransactionInput, refusal fault.Code) {
 	t.Helper()
 	check := func(err error) {
@@ -403,7 +560,7 @@ func (b *book) ask(t *testing.T, name string, in lifecycle.TransactionInput, ref
 	}, in)
 }
 
-// TestWorkflowRetried waits as long as it takes for an operator.
+// TestWorkflowRetried waits indefinitely for an operator.
 func TestWorkflowRetried(t *testing.T) {
 	t.Parallel()
 	for name, retry := range map[string]func(*testing.T, *book){
@@ -423,7 +580,7 @@ func TestWorkflowRetried(t *testing.T) {
 			b := newBook(t)
 			b.unpaidUntil(b.Now().Add(999 * time.Hour))
 			b.later(1000*time.Hour, func() { retry(t, b) })
-			want := "lock buy retry buy"
+			want := "open pay retry pay"
 			if name == "refused first" {
 				want = strings.Replace(want, "retry", "retry retry", 1)
 			}
@@ -435,27 +592,27 @@ func TestWorkflowRetried(t *testing.T) {
 	}
 }
 
-// TestWorkflowGoesOn starts with the record in the middle of things: what an operator has ended or reset goes on from
-// there.
+// TestWorkflowGoesOn starts from a record in an intermediate state: a workflow ended or reset by an operator continues
+// from there.
 func TestWorkflowGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		begin func(*book)
 		want  string
 	}{
-		"signed":    {func(b *book) { b.purchase(transaction.PaymentSigned) }, "lock buy"},
-		"paid":      {func(b *book) { b.purchase(transaction.PaymentPaid) }, "lock buy"},
-		"dead":      {func(b *book) { b.purchase(transaction.PaymentDead) }, "lock buy"},
-		"processed": {func(b *book) { b.at.State = lifecycle.TransactionProcessed }, "lock"},
+		"signed":    {func(b *book) { b.purchase(transaction.PaymentSigned) }, "open pay"},
+		"paid":      {func(b *book) { b.purchase(transaction.PaymentPaid) }, "open confirm"},
+		"dead":      {func(b *book) { b.purchase(transaction.PaymentDead) }, "open pay"},
+		"processed": {func(b *book) { b.at.State = lifecycle.TransactionProcessed }, "open"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
-			b.process(1)
-			bought := b.buy
-			b.buy = func(ctx context.Context, o activities.Order) (activities.Outcome, error) {
+			b.process()
+			bought := b.pay
+			b.pay = func(o activities.Order) (snapshot, error) {
 				b.at.Purchase = nil
-				return bought(ctx, o)
+				return bought(o)
 			}
 			c.begin(b)
 			if err := b.run(t, c.want); err != nil {
@@ -465,37 +622,51 @@ func TestWorkflowGoesOn(t *testing.T) {
 	}
 }
 
-// TestWorkflowRefunds gives back what is owed, however long it takes, and nothing else: a cancel does not change that, and
-// neither does a day's limit.
+// TestWorkflowRefunds pays back what is owed, however long it takes, and nothing else: neither a cancel nor the daily
+// limit changes that.
 func TestWorkflowRefunds(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.process(1)
 	b.failed("Invalid username", lifecycle.NonRetryable)
 	b.at.RefundDue = 1000
 	tries := 0
-	b.refund = func(o activities.Order) (activities.Outcome, error) {
+	b.refund = func(o activities.Order) (snapshot, error) {
 		if o.Decide {
 			t.Error("what is owed is not paid after a cancel")
 		}
 		switch tries++; tries {
 		case 1:
-			until := b.Now().Add(time.Hour)
-			return activities.Outcome{Snapshot: b.at, DeferredUntil: &until}, nil
+			return b.defers(time.Hour)
 		case 2:
-			return activities.Outcome{}, temporalio.Interrupted(0)
+			return b.inLine(time.Second)
 		}
 		b.at.Refund, b.at.RefundDue = &transaction.PaymentRef{Kind: transaction.Refund, State: transaction.PaymentPaid}, 0
-		return activities.Outcome{Snapshot: b.at}, nil
+		return b.at, nil
 	}
 
-	b.later(6*time.Minute, b.CancelWorkflow) // what is owed is owed
-	if err := b.run(t, "lock refund cancel refund look refund prove"); err == nil {
+	b.later(6*time.Minute, b.CancelWorkflow) // a debt stays a debt
+	if err := b.run(t, "open refund look cancel refund refund prove"); err == nil {
 		t.Error(err)
+	}
+	if got := b.options["Refund"]; got.TaskQueue != "refunds" || got.ScheduleToCloseTimeout != 0 || len(got.RetryPolicy.NonRetryableErrorTypes) > 0 {
+		t.Errorf("its options are %+v", got)
 	}
 }
 
-// TestMonitorContinues hands over from one activity to the next for ever.
+// TestWorkflowWritesOffRefund is notified that a refund deferred by the limit is written off.
+func TestWorkflowWritesOffRefund(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.failed("Invalid username", lifecycle.NonRetryable)
+	b.at.RefundDue = 1000
+	b.refund = func(activities.Order) (snapshot, error) { return b.defers(time.Hour) }
+	b.later(time.Minute, func() { b.ask(t, "write_off", lifecycle.TransactionInput{}, "") })
+	if err := b.run(t, "open refund write_off look"); err == nil {
+		t.Error("it has not failed")
+	}
+}
+
+// TestMonitorContinues hands over from one activity to the next forever.
 func TestMonitorContinues(t *testing.T) {
 	t.Parallel()
 	env := testtemporal.Environment()

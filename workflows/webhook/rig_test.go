@@ -44,10 +44,10 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m, testtemporal.Stop) }
 
-// firstID gives each test ids of its own: they name workflows, and the server remembers those of the tests before.
+// firstID gives each test unique ids: they name workflows, and the server remembers those of earlier tests.
 var firstID atomic.Int64
 
-// rig is a user with a receiver of webhooks, an API that wakes, and a worker that sends.
+// rig is a user with a webhook receiver, an API that wakes, and a worker that sends.
 type rig struct {
 	*testing.T
 	server   *testtemporal.Server
@@ -98,7 +98,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// startWorkers lets the workers of both queues run until the test ends.
+// startWorkers runs the workers of both queues until the test ends.
 func (r *rig) startWorkers(sending webhook.Options) {
 	r.Helper()
 	main := worker.New(r.server.Client, lifecycle.MainQueue, testtemporal.WorkerOptions())
@@ -113,7 +113,7 @@ func (r *rig) startWorkers(sending webhook.Options) {
 	r.stopSender = r.startSender(r.sender.SendWebhookEvents)
 }
 
-// startSender lets a worker run until it is stopped, or the test ends.
+// startSender runs a worker until it is stopped, or the test ends.
 func (r *rig) startSender(send func(context.Context, int64) (lifecycle.WebhookOutcome, error)) (stop func()) {
 	r.Helper()
 	sender := worker.New(
@@ -126,7 +126,7 @@ func (r *rig) startSender(send func(context.Context, int64) (lifecycle.WebhookOu
 	return stop
 }
 
-// startFeed lets the reader of events of an API run until the test ends.
+// startFeed runs an API's event reader until the test ends.
 func (r *rig) startFeed() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -200,7 +200,7 @@ func (r *rig) jobs(owner account.User, howMany int) {
 	}
 }
 
-// visible lists the messages that a webhook has to send for the events of the record, in order.
+// visible lists the messages that a webhook must send for the record's events, in order.
 func (r *rig) visible(id int64) (ids []string) {
 	r.Helper()
 	for _, event := range testdb.EventsAfter(r, r.database, r.store, core.Cursor{}) {
@@ -211,7 +211,7 @@ func (r *rig) visible(id int64) (ids []string) {
 	return ids
 }
 
-// runs says whether the workflow of a webhook runs.
+// runs reports whether a webhook's workflow is running.
 func (r *rig) runs(id int64) bool {
 	r.Helper()
 	about, err := r.server.Client.DescribeWorkflowExecution(r.Context(), lifecycle.WebhookID(id), "")
@@ -219,7 +219,7 @@ func (r *rig) runs(id int64) bool {
 	return about.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 }
 
-// cancels waits until the workflow of a webhook has asked its activity to end.
+// cancels waits until a webhook's workflow has requested its activity's end.
 func (r *rig) cancels(id int64) {
 	r.Helper()
 	asked := func(e *historypb.HistoryEvent) bool { return e.GetActivityTaskCancelRequestedEventAttributes() != nil }
@@ -233,8 +233,8 @@ func (r *rig) cancels(id int64) {
 	}
 }
 
-// failsUnderSignal lets the receiver refuse an event for which the workflow is signalled while the request is under way.
-// The receiver refuses until it is told what else to do.
+// failsUnderSignal makes the receiver reject an event while the request's workflow is signalled. The receiver rejects
+// until it is set otherwise.
 func (r *rig) failsUnderSignal(id int64) hooks.Webhook {
 	r.Helper()
 	asked, answer := make(chan struct{}, 1), make(chan struct{})
@@ -275,13 +275,13 @@ type message struct {
 	}
 }
 
-// receiver takes messages as long as it is not told to answer otherwise.
+// receiver accepts messages until it is set to answer otherwise.
 type receiver struct {
 	*httptest.Server
 	t *testing.T
 
 	mu      sync.Mutex
-	answer  func(http.ResponseWriter, *http.Request) bool // whether the message is taken; nil: it is
+	answer  func(http.ResponseWriter, *http.Request) bool // whether the message is accepted; nil: it is
 	secrets []string
 	taken   []message
 	tries   int
@@ -329,14 +329,14 @@ func signature(secret, id, at string, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// secret sets the secrets that have to sign.
+// secret sets the secrets that must sign.
 func (r *receiver) secret(secrets ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.secrets = secrets
 }
 
-// answers sets what the receiver does; nil: it takes all.
+// answers sets the receiver's behavior; nil: it accepts everything.
 func (r *receiver) answers(answer func(http.ResponseWriter, *http.Request) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -348,7 +348,7 @@ func (r *receiver) refuses(status int) {
 	r.answers(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(status); return false })
 }
 
-// got lists the ids of what was taken, and how often the receiver was tried.
+// got lists the ids of the accepted messages, and the number of attempts.
 func (r *receiver) got() (messages []message, tries int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package webhook is the workflow of an endpoint that gets events: it never ends while the endpoint is active, and
-// costs nothing while nothing happens.
+// Package webhook is the workflow of a webhook endpoint: it never ends while the endpoint is active, and costs nothing
+// while idle.
 package webhook
 
 import (
@@ -17,10 +17,10 @@ const (
 	patience  = 72 * time.Hour // for one event: then the endpoint is paused
 	firstWait = time.Second
 	longWait  = time.Hour
-	attempt   = 2 * time.Minute // longer than an endpoint keeps its place
+	attempt   = 2 * time.Minute // longer than an endpoint occupies its slot
 	silence   = 15 * time.Second
 
-	unservedWait = time.Minute // before an endpoint is tried again that nobody has tried
+	unservedWait = time.Minute // delay before an endpoint that no worker has served is tried again
 )
 
 var (
@@ -28,14 +28,14 @@ var (
 	stopper *activities.Stopper
 )
 
-// endpoint is the state of a run. All that must last is in the record: the next run begins with an activity.
+// endpoint is the state of a run. Everything that must persist is in the record: the next run begins with an activity.
 type endpoint struct {
 	id    int64
-	woken bool // a signal has come since the last activity began
-	acted bool // … of the owner
+	woken bool // a signal has arrived since the last activity began
+	acted bool // … from the owner
 }
 
-// Run sends the events of an endpoint. An activity sends all that there are and lets the endpoint rest; the next event,
+// Run sends an endpoint's events. An activity sends all pending ones and then lets the endpoint wait; the next event,
 // or a change by its owner, is a signal.
 func Run(ctx workflow.Context, id int64) error {
 	e := &endpoint{id: id}
@@ -61,7 +61,7 @@ func Run(ctx workflow.Context, id int64) error {
 	}
 }
 
-// listen notes signals.
+// listen receives signals.
 func (e *endpoint) listen(ctx workflow.Context) {
 	for _, signal := range []string{lifecycle.WebhookWake, lifecycle.WebhookAct} {
 		workflow.Go(ctx, func(ctx workflow.Context) {
@@ -73,15 +73,15 @@ func (e *endpoint) listen(ctx workflow.Context) {
 	}
 }
 
-// show shows operators what the workflow does.
+// show shows operators what the workflow is doing.
 func (e *endpoint) show(ctx workflow.Context, what string) {
 	record.ShowDetails(
 		ctx, lifecycle.WebhookTitle(e.id), what, "The record has its place in the events, and why its receiver fails.",
 	)
 }
 
-// send runs one activity. An act of the owner that comes meanwhile ends it, whatever the pause between its tries. Any
-// other signal lets it keep its place in the queue: it reads the record when its turn comes.
+// send runs one activity. An owner's action that arrives meanwhile ends it, whatever the delay between its attempts.
+// Any other signal lets it keep its place in the queue: it reads the record when its turn comes.
 func (e *endpoint) send(ctx workflow.Context) (out lifecycle.WebhookOutcome, err error) {
 	e.woken, e.acted = false, false
 	e.show(ctx, "Sends events.")
@@ -109,16 +109,12 @@ func (e *endpoint) send(ctx workflow.Context) (out lifecycle.WebhookOutcome, err
 	case ctx.Err() != nil:
 		return out, ctx.Err()
 	case e.acted:
-		// Temporal does not repeat an activity that was cancelled: the failure of one request, or the heartbeat that a
-		// killed worker owes, is its last one, though three days are not over.
+		// Temporal does not retry a cancelled activity: one request's failure, or a killed worker's missing heartbeat, is its
+		// last one, although three days have not passed.
 		return out, nil
 	}
 
-	return e.giveUp(ctx)
-}
-
-// giveUp pauses an endpoint whose receiver has failed for all the time that there was.
-func (e *endpoint) giveUp(ctx workflow.Context) (out lifecycle.WebhookOutcome, err error) {
+	// The receiver has failed for the whole time.
 	out.Ended, err = record.Do(ctx, "stop a failing webhook", stopper.StopFailingWebhook, e.id)
 	if err != nil || out.Ended {
 		return out, err

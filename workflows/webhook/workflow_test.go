@@ -24,7 +24,7 @@ import (
 	webhookworkflow "stagecoach/workflows/webhook"
 )
 
-// TestSendsAll sends many events in a few activities, and wants an idle webhook to cost nothing.
+// TestSendsAll sends many events in a few activities, and requires an idle webhook to cost nothing.
 func TestSendsAll(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -82,7 +82,7 @@ func TestSendsAll(t *testing.T) {
 	}
 }
 
-// TestRepeatsInOrder lets the receiver refuse in every way for a while: the first event is repeated, and later ones
+// TestRepeatsInOrder makes the receiver reject in every way for a while: the first event is retried, and later ones
 // wait.
 func TestRepeatsInOrder(t *testing.T) {
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestRepeatsInOrder(t *testing.T) {
 	}
 }
 
-// TestPauses pauses a webhook by a 410, by a blocked owner, and by the owner, and resumes it from its place.
+// TestPauses pauses a webhook by a 410, by a blocked owner, and by the owner, and resumes it from its position.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -147,7 +147,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// TestOwnerActs lets the owner change what fails: none of it waits for the pause between two tries.
+// TestOwnerActs lets the owner change what fails: none of it waits for the delay between two attempts.
 func TestOwnerActs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -207,8 +207,8 @@ func TestOwnerActs(t *testing.T) {
 	r.ends(made.ID)
 }
 
-// TestTellsOfLostEvents deletes events before they are sent: the receiver is told, then gets what is left.
-func TestTellsOfLostEvents(t *testing.T) {
+// TestReportsLostEvents deletes events before they are sent: the receiver is notified, then gets what is left.
+func TestReportsLostEvents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	made := r.hook()
@@ -242,8 +242,8 @@ func TestTellsOfLostEvents(t *testing.T) {
 	}
 }
 
-// TestIsRestarted terminates the workflow of one webhook, and removes the row of another: a sweep of the reconciler puts
-// the first right, a comparison the second.
+// TestIsRestarted terminates one webhook's workflow, and removes another's row: a sweep of the reconciler repairs the
+// first, a comparison the second.
 func TestIsRestarted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -318,8 +318,8 @@ func TestKeepsItsPlaceInTheQueue(t *testing.T) {
 	r.rests(made.ID)
 }
 
-// TestGivesUp pauses an endpoint after the last try, and begins again when nobody had tried. TestSendsAll checks for how
-// long Temporal tries; the test environment ends after a few tries.
+// TestGivesUp pauses an endpoint after the last attempt, and starts over if no attempt had been made. TestSendsAll
+// checks for how long Temporal retries; the test environment gives up after a few attempts.
 func TestGivesUp(t *testing.T) {
 	t.Parallel()
 	env := testtemporal.Environment()
@@ -332,7 +332,7 @@ func TestGivesUp(t *testing.T) {
 	}, activity.RegisterOptions{Name: "SendWebhookEvents"})
 	env.RegisterActivityWithOptions(func(context.Context, int64) (bool, error) {
 		stops++
-		return stops == 2, nil // the first time nobody had served the queue
+		return stops == 2, nil // the first time no worker had served the queue
 	}, activity.RegisterOptions{Name: "StopFailingWebhook"})
 
 	env.SetTestTimeout(time.Minute)
@@ -344,9 +344,9 @@ func TestGivesUp(t *testing.T) {
 
 func restsOrPaused(w hooks.Webhook) bool { return w.Waiting || w.State == lifecycle.WebhookPaused }
 
-// TestSignalIsNotFailure signals a workflow whose receiver fails while a request is under way, as the reconciler does
-// when an earlier signal was late. What is cancelled by a signal is not repeated by Temporal, but three days are not
-// over: the webhook stays active, and gets the event.
+// TestSignalIsNotFailure signals a workflow with a failing receiver while a request is in flight, as the reconciler
+// does when an earlier signal was late. Temporal does not retry what a signal cancelled, but three days have not
+// passed: the webhook stays active, and gets the event.
 func TestSignalIsNotFailure(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -361,8 +361,9 @@ func TestSignalIsNotFailure(t *testing.T) {
 	}
 }
 
-// TestSignalBeforeTimeout signals a workflow whose sender was killed while the receiver failed. Temporal does not repeat
-// the activity after the heartbeat that is missed, because it is cancelled: the next one begins, and nobody is paused.
+// TestSignalBeforeTimeout signals a workflow whose sender was killed while the receiver was failing. Temporal does not
+// retry the activity after its missed heartbeat, because it is cancelled: the next one begins, and no webhook is
+// paused.
 func TestSignalBeforeTimeout(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -378,7 +379,7 @@ func TestSignalBeforeTimeout(t *testing.T) {
 			return out, err
 		}
 		close(begun)
-		<-t.Context().Done() // it is never heard of again
+		<-t.Context().Done() // it never reports again
 		return out, t.Context().Err()
 	})
 
@@ -409,7 +410,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestRecordHistories saves the histories that are replayed: one sent, failed, was acted upon by the owner, paused and
+// TestRecordHistories saves the histories that are replayed: one sent, failed, was changed by its owner, paused and
 // ended; one failed while it was signalled, and sent again.
 func TestRecordHistories(t *testing.T) {
 	version := testtemporal.Record(t)

@@ -1,5 +1,5 @@
-// Package chat has what the bot's workloads share: people's requests, the answers to them, and what a workload adds to
-// the bot. Package bot puts the parts together.
+// Package chat has what the bot's workloads share: requests, the answers to them, and what a workload adds to the bot.
+// Package bot assembles the parts.
 package chat
 
 import (
@@ -23,53 +23,54 @@ type Part struct {
 	words.Texts
 }
 
-// Status is how /status shows a workload: its counts by state below the heading, then lines of its own.
+// Status is how /status shows a workload: its counts by state under a heading, followed by its own lines.
 type Status struct {
 	Heading words.Text
 	Lines   func(language string, now status.Status) []string // nil: none
 }
 
-// Handler carries out a request. args are a button's; nil for commands and words.
+// Handler carries out a request. args are those of a button; nil for commands and words.
 type Handler func(ctx context.Context, r *Request, args Args) error
 
-// Command is what a person can ask for by name. Buttons and plain words belong to a command too, so that the right to
-// use something is declared in one place.
+// Command is what a person can call by name. Buttons and plain words belong to a command too, so that each right is
+// declared in one place.
 type Command struct {
 	Name  string     // without the slash
-	About words.Text // a line for the menu and for /help
+	About words.Text // description in the menu and in /help
 	Open  bool       // also for people who are not approved yet
 	Admin bool       // for administrators only, and audited
 	Run   Handler
 }
 
-// Button is the meaning of an inline button's data: "<prefix>:<argument>:…", at most 64 bytes.
+// Button is what an inline button's data means: "<prefix>:<argument>:…", at most 64 bytes.
 type Button struct {
 	Prefix  string
-	Command string // whose right is required
+	Command string // the command whose right is required
 	Run     Handler
 }
 
 // Words are plain words that belong to a command: an answer to the menu's question, or words with a meaning of their
 // own, such as a link.
 type Words struct {
-	Command string // whose right is required
+	Command string // the command whose right is required
 	Match   func(*Request) bool
 	Run     Handler
 }
 
-// LiveMessage says how to draw a message that follows an entity of one workload.
+// LiveMessage draws a message that follows an entity of one workload.
 type LiveMessage struct {
-	// Draw shows the present entity to the viewer.
+	// Draw shows the current state of the entity to the viewer.
 	Draw func(ctx context.Context, viewer account.User, id int64) (View, error)
-	// Ended says whether an entity in this state is final.
+	// Ended reports whether a state is final.
 	Ended func(state string) bool
-	// EveryEdits is how many pauses between edits pass between two reads of the entity; 0 counts as 1.
+	// EveryEdits is how many edit intervals pass between two reads of the entity; 0 counts as 1.
 	EveryEdits int
 }
 
-// FindNotice finds the subject of a notice, as the viewer may see it now, and returns the function that draws it. After
-// an error that is not retryable the viewer is not notified.
+// FindNotice finds the subject of a notification, as the viewer may see it now, and returns the function that draws it.
+// After an error that is not retryable the viewer is not notified.
 type FindNotice func(ctx context.Context, viewer account.User, n notice.Notice) (DrawNotice, error)
 
-// DrawNotice draws events of an entity, the oldest first. The notice is already marked as sent, so drawing cannot fail.
+// DrawNotice draws events of an entity, oldest first. The notification is already marked as sent, so drawing cannot
+// fail.
 type DrawNotice func(ctx context.Context, n notice.Notice, events []core.StreamedEvent) View

@@ -13,19 +13,18 @@ import (
 // Outcome is the outcome of a request to Telegram.
 type Outcome int
 
-// The outcomes of a request to Telegram.
 const (
 	Done    Outcome = iota
 	Later           // not done; it may be repeated after a pause
 	Unknown         // no answer came: it may have been done
-	Gone            // the message or the person cannot be reached any more
-	Refused         // it will never be done
+	Gone            // the message or the person can no longer be reached
+	Refused         // it will never succeed
 )
 
-// tokenWait is the pause after Telegram has refused the token: an operator has to replace it.
+// tokenWait is the pause after Telegram rejects the token: an operator has to replace it.
 const tokenWait = 30 * time.Second
 
-// OutcomeOf reads the outcome of a request, and how long to wait when it may be repeated.
+// OutcomeOf classifies the error of a request, and returns how long to wait before a retry.
 func OutcomeOf(err error) (Outcome, time.Duration) {
 	if err == nil || says(err, "message is not modified") {
 		return Done, 0
@@ -53,8 +52,8 @@ func says(err error, phrases ...string) bool {
 	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(err.Error(), phrase) })
 }
 
-// attempt makes a request that a person waits for, with few and short repetitions. idempotent says that the request may
-// be repeated without effect. Other chats wait neither for the request nor for what Telegram asks of this chat.
+// attempt makes a request that a person waits for, with a few quick retries. idempotent says that the request may be
+// repeated safely. Other chats wait neither for the request nor for what Telegram asks of this chat.
 func attempt(ctx context.Context, idempotent bool, do func(context.Context) error) (outcome Outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -71,7 +70,7 @@ func attempt(ctx context.Context, idempotent bool, do func(context.Context) erro
 	}
 }
 
-// Sleep waits for d; false when ctx ended before.
+// Sleep waits for d; false when ctx ended first.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

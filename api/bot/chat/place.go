@@ -5,25 +5,23 @@ import (
 	"time"
 )
 
-// Place is the place of a request among those of other chats. What a request waits for is waited for by its own chat
-// alone.
+// Place is a request's slot among the chats that are handled concurrently. Only its own chat waits for what it waits
+// for.
 type Place struct {
-	// Yield runs something that waits, while other chats use the place. It must not be called within itself.
+	// Yield runs something that waits, and frees the slot for other chats meanwhile. It must not be nested.
 	Yield func(wait func())
-	// Hurry is closed when the request must not wait any longer: no new updates can be fetched before it has ended.
-	Hurry <-chan struct{}
-	// Elsewhere runs something about another chat, which the request does not wait for.
+	// Elsewhere runs something that concerns another chat; the request does not wait for it.
 	Elsewhere func(do func(context.Context))
 }
 
 type placeKey struct{}
 
-// WithPlace gives the requests below ctx a place.
+// WithPlace attaches a place to ctx.
 func WithPlace(ctx context.Context, place Place) context.Context {
 	return context.WithValue(ctx, placeKey{}, place)
 }
 
-// PlaceOf returns the place of a request. What has none, such as a live message, just waits.
+// PlaceOf returns the place of a request. Without one, as in a live message, it simply waits.
 func PlaceOf(ctx context.Context) Place {
 	if place, ok := ctx.Value(placeKey{}).(Place); ok {
 		return place
@@ -34,15 +32,8 @@ func PlaceOf(ctx context.Context) Place {
 	}
 }
 
-// Pause waits for d while other chats work; false when ctx ended before, or the request must hurry.
+// Pause waits for d while other chats are handled; false when ctx ended first.
 func (p Place) Pause(ctx context.Context, d time.Duration) (waited bool) {
-	p.Yield(func() {
-		select {
-		case <-time.After(d):
-			waited = true
-		case <-ctx.Done():
-		case <-p.Hurry:
-		}
-	})
+	p.Yield(func() { waited = Sleep(ctx, d) })
 	return waited
 }

@@ -24,36 +24,36 @@ type Incoming struct {
 	Words   string // the message
 	Date    int64  // when the message was written, in Unix seconds
 	Click   string // id of the press; empty for a message
-	Data    string // of the button
-	Message int64  // the message to draw on, where there is one: the button's
+	Data    string // data of the button
+	Message int64  // the message to edit, if any: the button's
 }
 
-// Request is what a person did, while a handler processes it.
+// Request is an Incoming while a handler processes it.
 type Request struct {
 	Incoming
 	Args    string // the words after a command
 	User    account.User
 	Conv    notice.Conversation // saved when the request is done
 	Note    string              // shown to the person who pressed the button
-	Alert   bool                // … in a window that must be closed
-	Subject string              // for the audit: on which person or entity an administrator's right was used
-	Forget  bool                // nothing of the request is saved
+	Alert   bool                // the note is shown as a dialog that has to be closed
+	Subject string              // for the audit log: the person or entity on which an administrator's right was used
+	Forget  bool                // do not save anything of the request
 }
 
-// Key is the idempotency key of the request, the same however often the update comes. Telegram restarts the numbers of
-// updates now and then, so the date is a part of the key.
+// Key is the idempotency key of the request, the same for every delivery of the update. Telegram restarts its update
+// numbers now and then, so the date is part of the key.
 func (in Incoming) Key() string { return fmt.Sprintf("bot/%d/%d", in.Date, in.Update) }
 
 // Say returns a text in the person's language.
 func (r *Request) Say(t words.Text, args ...any) string { return t.In(r.User.Language, args...) }
 
-// OnMenu says whether the request came from the menu's own message.
+// OnMenu reports whether the request came from the menu message itself.
 func (r *Request) OnMenu() bool { return r.Message == r.Conv.MessageID }
 
 // Args are the arguments after the prefix in a button's data.
 type Args []string
 
-// Number reads an argument; -1, which is no id, when it is missing or not a number.
+// Number returns an argument; -1, which is no id, when it is missing or not a number.
 func (a Args) Number(i int) int64 {
 	if i >= len(a) {
 		return -1
@@ -65,10 +65,10 @@ func (a Args) Number(i int) int64 {
 	return n
 }
 
-// Offset reads where in a list a page begins; 0, the beginning, when it is missing or not a number.
+// Offset returns where a page of a list begins; 0, the beginning, when it is missing or not a number.
 func (a Args) Offset(i int) int64 { return max(a.Number(i), 0) }
 
-// ReadNumber reads the number of an entity as people write it.
+// ReadNumber parses the number of an entity as people write it.
 func ReadNumber(word string) (int64, bool) {
 	id, err := strconv.ParseInt(strings.TrimLeft(word, "#№"), 10, 64)
 	return id, err == nil
@@ -85,23 +85,23 @@ func FirstWord(args string) (word, rest string) {
 // OneLine replaces line breaks and runs of spaces with single spaces.
 func OneLine(words string) string { return strings.Join(strings.Fields(words), " ") }
 
-// longestQuery is how many runes of a person's words are searched for: a name has 255 bytes at most.
+// longestQuery is how many runes of a person's words are searched for: a name has at most 255 bytes.
 const longestQuery = 60
 
-// Query makes words fit for a search.
+// Query cleans up words for a search.
 func Query(words string) string {
 	runes := []rune(OneLine(words))
 	return string(runes[:min(longestQuery, len(runes))])
 }
 
-// Nonce distinguishes one drawing of a button or a question from the next.
+// Nonce distinguishes one rendering of a button or a question from the next.
 func Nonce() string {
 	raw := make([]byte, 4)
 	rand.Read(raw)
 	return hex.EncodeToString(raw)
 }
 
-// Hint is an error that is only a sentence for the person.
+// Hint is an error that is just a sentence for the person.
 type Hint struct {
 	Text words.Text
 	Args []any

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// RequestTime is the longest that one request to Telegram may take.
+	// RequestTime is the timeout of one request to Telegram.
 	RequestTime = 10 * time.Second
 
-	answerTime  = 15 * time.Second // for one answer, with its repetitions
-	longestWait = 5 * time.Second  // between two of them
+	answerTime  = 15 * time.Second // for one answer, including its retries
+	longestWait = 5 * time.Second  // between two retries
 	answerTries = 3
-	noteLength  = 190 // Telegram takes 200 UTF-16 units
+	noteLength  = 190 // Telegram allows 200 UTF-16 units
 )
 
-// Sender sends messages to people, edits them, and answers presses of buttons.
+// Sender sends and edits messages, and answers button presses.
 type Sender struct {
 	Telegram *telego.Bot
 	Log      *slog.Logger
@@ -69,7 +69,7 @@ func (s *Sender) Edit(ctx context.Context, chat, message int64, v View) error {
 	return err
 }
 
-// Post sends a message and returns its id; 0 when that failed. A failure is logged.
+// Post sends a message and returns its id; 0 if that failed. A failure is logged.
 func (s *Sender) Post(ctx context.Context, chat int64, v View) (message int64) {
 	_, err := attempt(ctx, false, func(ctx context.Context) (err error) {
 		message, err = s.Send(ctx, chat, v)
@@ -81,7 +81,7 @@ func (s *Sender) Post(ctx context.Context, chat int64, v View) (message int64) {
 	return message
 }
 
-// Reply draws on the message whose button was pressed, else sends a new message. A failure is logged.
+// Reply edits the message whose button was pressed, or else sends a new one. A failure is logged.
 func (s *Sender) Reply(ctx context.Context, r *Request, v View) {
 	if r.Message == 0 {
 		s.Post(ctx, r.Chat, v)
@@ -93,14 +93,15 @@ func (s *Sender) Reply(ctx context.Context, r *Request, v View) {
 func (s *Sender) redraw(ctx context.Context, r *Request, v View) Outcome {
 	outcome, err := attempt(ctx, true, func(ctx context.Context) error { return s.Edit(ctx, r.Chat, r.Message, v) })
 	if outcome != Done {
-		s.Log.Warn("bot: message not redrawn", "user", s.Pseudonym(r.Chat), "error", err)
+		s.Log.Warn("bot: message not edited", "user", s.Pseudonym(r.Chat), "error", err)
 	}
 	return outcome
 }
 
-// Show draws the menu: on the message that the request came from, else as a new message that replaces the old menu. It
-// ends the question that the menu asked before.
+// Show draws the menu: on the message that the request came from, or else as a new message. Answers stay in the chat;
+// an unanswered question disappears with its menu.
 func (s *Sender) Show(ctx context.Context, r *Request, v View) {
+	asked := r.Conv.Ask != ""
 	r.Conv.Ask = v.Ask
 	if r.Message != 0 && s.redraw(ctx, r, v) != Gone {
 		r.Conv.MessageID = r.Message
@@ -112,13 +113,13 @@ func (s *Sender) Show(ctx context.Context, r *Request, v View) {
 		return
 	}
 
-	if r.Conv.MessageID != 0 {
+	if r.Conv.MessageID != 0 && asked {
 		s.remove(ctx, r.Chat, r.Conv.MessageID)
 	}
 	r.Conv.MessageID, r.Message = message, message
 }
 
-// remove deletes a message, as far as that is possible: Telegram deletes only messages of the last two days.
+// remove deletes a message if it still can: Telegram only deletes messages of the last two days.
 func (s *Sender) remove(ctx context.Context, chat, message int64) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTime)
 	defer cancel()
@@ -139,7 +140,7 @@ func (s *Sender) Leave(ctx context.Context, group int64) {
 	}
 }
 
-// Tell shows a sentence: over the button that was pressed, else as a message.
+// Tell shows a sentence: as a note on the button that was pressed, or else as a message.
 func (s *Sender) Tell(ctx context.Context, r *Request, sentence string) {
 	if r.Click == "" {
 		s.Post(ctx, r.Chat, View{Text: sentence})
@@ -148,8 +149,8 @@ func (s *Sender) Tell(ctx context.Context, r *Request, sentence string) {
 	r.Note, r.Alert = sentence, true
 }
 
-// AnswerClick ends the waiting sign on the button and shows the note. Telegram accepts that for some seconds only; an
-// alert that is too late becomes a message.
+// AnswerClick stops the spinner on the button and shows the note. Telegram accepts that for a few seconds only; an
+// alert that comes too late becomes a message.
 func (s *Sender) AnswerClick(ctx context.Context, r *Request) {
 	if r.Click == "" {
 		return
@@ -172,9 +173,9 @@ func (s *Sender) AnswerClick(ctx context.Context, r *Request) {
 	}
 }
 
-// Hurry makes an entity's live messages due at once. They are drawn a little later anyway, so a failure is only logged.
+// Hurry makes an entity's live messages due at once. They would be drawn soon anyway, so a failure is only logged.
 func (s *Sender) Hurry(ctx context.Context, workload string, entity int64) {
 	if err := s.LiveMessages.HurryLiveMessage(ctx, workload, entity); err != nil {
-		s.Log.Warn("bot: live message is not hurried", "workload", workload, "entity", entity, "error", err)
+		s.Log.Warn("bot: live message update not requested", "workload", workload, "entity", entity, "error", err)
 	}
 }

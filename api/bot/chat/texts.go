@@ -2,7 +2,7 @@ package chat
 
 import "stagecoach/api/words"
 
-// Labels of buttons that several workloads have.
+// Button labels that several workloads use.
 var (
 	LabelFiles    = words.Text{"📁 Files", "📁 Файлы"}
 	LabelBack     = words.Text{"⬅️ Back", "⬅️ Назад"}

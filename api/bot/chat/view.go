@@ -14,15 +14,15 @@ import (
 // Row is a row of buttons.
 type Row = []telego.InlineKeyboardButton
 
-// View is a message as it is drawn: HTML, and rows of buttons.
+// View is a rendered message: HTML, and rows of buttons.
 type View struct {
 	Text  string
 	Rows  []Row
-	Ask   string // what the menu asks the person for with this view, as stored in the conversation
+	Ask   string // what the menu asks for with this view, as stored in the conversation
 	Ended bool   // of a live message: it is final
 }
 
-// Hash distinguishes views by what a person sees of them.
+// Hash distinguishes views by their visible content.
 func (v View) Hash() string {
 	shown := []byte(v.Text)
 	for _, row := range v.Rows {
@@ -42,7 +42,7 @@ func (v View) Noted(note string) View {
 	return v
 }
 
-// Rows puts rows of buttons under each other, leaving out empty ones.
+// Rows stacks rows of buttons, leaving out empty ones.
 func Rows(all ...Row) []Row {
 	var kept []Row
 	for _, row := range all {
@@ -53,7 +53,7 @@ func Rows(all ...Row) []Row {
 	return kept
 }
 
-// Press makes a row of one button. Its data is the prefix and the arguments.
+// Press makes a row with one button. Its data is the prefix and the arguments.
 func Press(label, prefix string, args ...any) Row {
 	data := prefix
 	for _, arg := range args {
@@ -62,18 +62,18 @@ func Press(label, prefix string, args ...any) Row {
 	return Row{{Text: label, CallbackData: data}}
 }
 
-// List is how a page of a list is drawn, the newest things first.
+// List draws a page of a list, newest first.
 type List[T any] struct {
-	Prefix      string // of the buttons that turn its pages
-	Size        int    // of a page
+	Prefix      string // of the buttons that turn the pages
+	Size        int    // items per page
 	Title, None words.Text
-	Refresh     bool // with a button that draws the page anew
+	Refresh     bool // with a button that refreshes the page
 	ID          func(T) int64
 	Draw        func(T) (lines []string, buttons Row)
 }
 
 // View draws the page of the items below an id; 0: the first page. found has one more item than the page shows when
-// others follow.
+// there are more.
 func (l List[T]) View(language string, before int64, found []T) View {
 	lines := []string{l.Title.In(language)}
 	if len(found) == 0 {
@@ -103,8 +103,8 @@ func Page[T any](all []T, size int, id func(T) int64) (page []T, next int64) {
 	return all[:size], id(all[size-1])
 }
 
-// Turn draws the buttons to other pages of a list, the newest first. before and next are the ids that this page and the
-// next one stay below; 0: this is the first page, or the last one.
+// Turn draws the buttons to the other pages of a list, newest first. before and next are the exclusive upper ids of
+// this page and the next one; 0: this is the first page, or the last one.
 func Turn(language, prefix string, before, next int64) (row Row) {
 	if before != 0 {
 		row = append(row, Press(labelNewest.In(language), prefix, 0)...)

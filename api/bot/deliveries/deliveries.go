@@ -1,4 +1,4 @@
-// Package deliveries is the bot's part for deliveries: people browse and search the shared folder, ask for files, and
+// Package deliveries is the bot's part for deliveries: people browse and search the shared folder, request files, and
 // follow and cancel their jobs.
 package deliveries
 
@@ -10,43 +10,42 @@ import (
 	"stagecoach/api/words"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/deliveries"
 	"stagecoach/internal/store/delivery"
 )
 
 // Catalog reads the shared folder.
 type Catalog interface {
-	// FolderByID lists a part of a folder; id 0 is the top.
+	// FolderByID lists a page of a folder; id 0 is the top.
 	FolderByID(ctx context.Context, id int64, limit, offset int) (catalog.Listing, error)
 	// File finds a file.
 	File(ctx context.Context, id int64) (delivery.File, error)
-	// Search finds entries by words in their names. indexing says that the index is not complete, so that more entries
+	// Search finds entries by words in their names. indexing reports that the index is incomplete, so that more entries
 	// may be found soon.
 	Search(ctx context.Context, words string, limit, offset int) (files []delivery.File, indexing bool, err error)
 }
 
-// Store is the part of the record that deliveries use in the bot.
+// Store is what the bot needs of the record for deliveries.
 type Store interface {
 	FileByID(ctx context.Context, id int64) (delivery.File, error)
 	FileByPath(ctx context.Context, path string) (delivery.File, error)
 	List(ctx context.Context, filter delivery.Filter) ([]delivery.Job, error)
-	// Line returns the places of all jobs that wait, as they were at most age ago.
+	// Line returns the queue positions of all waiting jobs, at most age old.
 	Line(ctx context.Context, age time.Duration) (map[int64]int, error)
 }
 
 type handlers struct {
 	*chat.Sender
-	deliveries *service.Deliveries
+	deliveries *deliveries.Service
 	catalog    Catalog
 	store      Store
 }
 
-// lineAge is how old the places in line of live messages may be: those of a tick need one reading, however many wait.
+// lineAge is how old the queue positions in live messages may be: one read per tick serves all waiting jobs.
 const lineAge = time.Second
 
-// New returns the commands, buttons and live messages of deliveries. Plain words that nothing else matches are a
-// search.
-func New(sender *chat.Sender, deliveries *service.Deliveries, files Catalog, record Store) chat.Part {
+// New returns the commands, buttons and live messages of deliveries. Plain words that match nothing else are a search.
+func New(sender *chat.Sender, deliveries *deliveries.Service, files Catalog, record Store) chat.Part {
 	h := &handlers{Sender: sender, deliveries: deliveries, catalog: files, store: record}
 
 	return chat.Part{
@@ -62,7 +61,7 @@ func New(sender *chat.Sender, deliveries *service.Deliveries, files Catalog, rec
 			{Prefix: "d", Command: "files", Run: h.deliver},     // d:<file>:<nonce>:<place>
 			{Prefix: "s", Command: "files", Run: h.askWords},    // s
 			{Prefix: "r", Command: "files", Run: h.openResults}, // r:<page>
-			{Prefix: "j", Command: "jobs", Run: h.showJobs},     // j:<ids below this one; 0: the newest>
+			{Prefix: "j", Command: "jobs", Run: h.showJobs},     // j:<ids below this one; 0: newest>
 			{Prefix: "c", Command: "cancel", Run: h.cancelJob},  // c:<job>
 		},
 		Words: []chat.Words{

@@ -34,7 +34,7 @@ func (h *handlers) openParent(ctx context.Context, r *chat.Request, args chat.Ar
 
 func (h *handlers) showFolder(ctx context.Context, r *chat.Request, id, page int64) error {
 	listing, err := h.catalog.FolderByID(ctx, id, pageSize, int(page)*pageSize)
-	if err == nil && page > 0 && len(listing.Files) == 0 { // the folder has fewer pages now
+	if err == nil && page > 0 && len(listing.Files) == 0 { // the folder has shrunk
 		page = int64(pages(listing.Total) - 1)
 		listing, err = h.catalog.FolderByID(ctx, id, pageSize, int(page)*pageSize)
 	}
@@ -47,7 +47,7 @@ func (h *handlers) showFolder(ctx context.Context, r *chat.Request, id, page int
 	return nil
 }
 
-// place is where in the menu a file was found, for the way back: a page of a folder, or of search results.
+// place is where in the menu a file was found, for the Back button: a page of a folder, or of search results.
 type place struct {
 	folder  int64
 	results bool
@@ -62,7 +62,7 @@ func placeOf(args chat.Args) place {
 	return place{folder: args.Offset(0), page: args.Offset(1)}
 }
 
-// String returns the place in the form that placeOf reads.
+// String is the inverse of placeOf.
 func (p place) String() string {
 	folder := strconv.FormatInt(p.folder, 10)
 	if p.results {
@@ -81,8 +81,8 @@ func (h *handlers) openFile(ctx context.Context, r *chat.Request, args chat.Args
 	return nil
 }
 
-// deliver asks for a delivery. The button's nonce is the idempotency key: a repeated press, or a repeated update, makes
-// no second job. The card is drawn anew with another nonce, for another job.
+// deliver requests a delivery. The button's nonce is the idempotency key: neither a second press nor a redelivered
+// update creates a second job. The card is redrawn with a new nonce, for another job.
 func (h *handlers) deliver(ctx context.Context, r *chat.Request, args chat.Args) error {
 	if len(args) < 2 {
 		return chat.Hint{Text: chat.TextStaleButton}
@@ -117,8 +117,8 @@ func (h *handlers) askWords(ctx context.Context, r *chat.Request, _ chat.Args) e
 	return nil
 }
 
-// searchWords searches for what a person wrote. The menu shows the results: in its place when it asked for the words,
-// else in a new message below them.
+// searchWords searches for what a person wrote. The menu shows the results: in place when it had asked for the words,
+// or else in a new message.
 func (h *handlers) searchWords(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	if r.Words == "" {
 		return chat.Hint{Text: chat.TextOnlyWords}
@@ -138,7 +138,7 @@ func (h *handlers) openResults(ctx context.Context, r *chat.Request, args chat.A
 }
 
 func (h *handlers) showResults(ctx context.Context, r *chat.Request, page int) error {
-	// One more entry than is shown says whether there is another page.
+	// One extra entry shows whether there is another page.
 	files, indexing, err := h.catalog.Search(ctx, r.Conv.Query, pageSize+1, page*pageSize)
 	if err != nil {
 		return err

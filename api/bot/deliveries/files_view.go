@@ -42,7 +42,7 @@ func folderView(language string, id int64, listing catalog.Listing, page int) ch
 	return chat.View{Text: text, Rows: chat.Rows(rows...)}
 }
 
-// resultsView draws a page of search results; files holds one more than the page when another follows.
+// resultsView draws a page of search results; files holds one more than the page when there are more.
 func resultsView(language string, conv notice.Conversation, files []delivery.File, page int, indexing bool) chat.View {
 	text := chat.TextResults.In(language, chat.HTML(conv.Query))
 	if len(files) == 0 {
@@ -71,7 +71,7 @@ func resultsView(language string, conv notice.Conversation, files []delivery.Fil
 	return chat.View{Text: text, Rows: chat.Rows(rows...)}
 }
 
-// entryRows draws entries, a row each.
+// entryRows draws entries, one row each.
 func entryRows(files []delivery.File, where place) []chat.Row {
 	var drawn []chat.Row
 	for _, file := range files {
@@ -84,8 +84,8 @@ func entryRows(files []delivery.File, where place) []chat.Row {
 	return drawn
 }
 
-// pageRow draws the buttons to the other pages; none when there is one page. Where the number of pages is unknown, last
-// is the last known page.
+// pageRow draws the buttons to the other pages; none if there is only one page. Where the number of pages is unknown,
+// last is the last known page.
 func pageRow(prefix string, args []any, page, last int) chat.Row {
 	if last == 0 {
 		return nil
@@ -135,7 +135,7 @@ func (h *handlers) fileView(language string, file delivery.File, back place, not
 	return chat.View{Text: text, Rows: chat.Rows(deliver, to)}
 }
 
-// crumbs writes the path of a folder as HTML, the top first; a deep path loses its middle.
+// crumbs renders the path of a folder as HTML, from the top; the middle of a deep path is left out.
 func crumbs(language, path string) string {
 	way := []string{labelTop.In(language)}
 	for _, name := range strings.Split(path, "/") {

@@ -10,7 +10,7 @@ import (
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/deliveries"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/delivery"
 )
@@ -38,9 +38,10 @@ func (h *handlers) showJobs(ctx context.Context, r *chat.Request, args chat.Args
 	return nil
 }
 
-// cancelButton is the button to cancel a job; none while it cannot be cancelled, or its cancel is requested.
+// cancelButton is the button that cancels a job; none when it cannot be canceled or its cancellation is already
+// requested.
 func cancelButton(user account.User, job delivery.Job, label string) chat.Row {
-	actions := service.DeliveryActions(user, job)
+	actions := deliveries.Actions(user, job)
 	if job.CancelRequestedAt != nil || !slices.Contains(actions, lifecycle.DeliveryActionCancel) {
 		return nil
 	}
@@ -63,7 +64,7 @@ func (h *handlers) cancelNamed(ctx context.Context, r *chat.Request, _ chat.Args
 	return nil
 }
 
-// cancelJob is the button, on a job's own message or in the list, which is the menu and is drawn anew.
+// cancelJob is the button, either on a job's own message or in the list, which is the menu and is redrawn.
 func (h *handlers) cancelJob(ctx context.Context, r *chat.Request, args chat.Args) (err error) {
 	if r.Note, err = h.cancel(ctx, r, args.Number(0)); err != nil || !r.OnMenu() {
 		return err
@@ -71,10 +72,10 @@ func (h *handlers) cancelJob(ctx context.Context, r *chat.Request, args chat.Arg
 	return h.showJobs(ctx, r, nil)
 }
 
-// cancel cancels a job, hurries its live message, and returns the answer to the person.
+// cancel cancels a job, makes its live message due, and returns the answer to the person.
 func (h *handlers) cancel(ctx context.Context, r *chat.Request, id int64) (said string, err error) {
-	job, err := h.deliveries.Cancel(ctx, r.User, id)
-	if err != nil {
+	job, err := h.deliveries.Cancel(ctx, r.User, id, "")
+	if err != nil && job.ID == 0 {
 		return "", err
 	}
 
@@ -84,10 +85,10 @@ func (h *handlers) cancel(ctx context.Context, r *chat.Request, id int64) (said 
 
 	h.Hurry(ctx, lifecycle.WorkloadDelivery, job.ID)
 
-	if lifecycle.Delivery.Terminal(job.State) {
-		return r.Say(textCancelled, job.ID), nil
+	if err != nil { // the request is recorded
+		return r.Say(textCancelling, job.ID), nil
 	}
-	return r.Say(textCancelling, job.ID), nil
+	return r.Say(textCancelled, job.ID), nil
 }
 
 // drawJob draws the live message of a job.
@@ -104,14 +105,14 @@ func (h *handlers) drawJob(ctx context.Context, viewer account.User, id int64) (
 		}
 	}
 
-	return jobView(viewer, job, line[id], h.deliveries.Limits), nil
+	return jobView(viewer, job, line[id]), nil
 }
 
-// jobView draws a job, with a Cancel button while it can be cancelled.
-func jobView(viewer account.User, job delivery.Job, place int, limits service.DeliveryLimits) chat.View {
+// jobView draws a job, with a Cancel button while it can be canceled.
+func jobView(viewer account.User, job delivery.Job, place int) chat.View {
 	language := viewer.Language
 	title := textJobTitle.In(language, job.ID, chat.HTML(job.FileName), words.Size(language, job.Size))
-	lines := append([]string{title}, progress(language, job, place, limits)...)
+	lines := append([]string{title}, progress(language, job, place)...)
 
 	ended := lifecycle.Delivery.Terminal(job.State)
 	if !ended && job.CancelRequestedAt != nil {
@@ -122,13 +123,13 @@ func jobView(viewer account.User, job delivery.Job, place int, limits service.De
 	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(cancel), Ended: ended}
 }
 
-// progress says how far a job is, or how it ended.
-func progress(language string, job delivery.Job, place int, limits service.DeliveryLimits) []string {
+// progress describes how far a job is, or how it ended.
+func progress(language string, job delivery.Job, place int) []string {
 	reason := fault.Code(job.LastError)
 
 	switch job.State {
 	case lifecycle.DeliveryQueued:
-		return append(whyAgain(language, job, limits), queued(language, place))
+		return append(whyAgain(language, job), queued(language, place))
 	case lifecycle.DeliveryClaimed, lifecycle.DeliveryDownloading:
 		return []string{textStarting.In(language)}
 	case lifecycle.DeliveryStreaming:
@@ -149,8 +150,8 @@ func progress(language string, job delivery.Job, place int, limits service.Deliv
 	}
 }
 
-// whyAgain says why a job waits again, when the next attempt begins, and when the job's time ends.
-func whyAgain(language string, job delivery.Job, limits service.DeliveryLimits) []string {
+// whyAgain says why a job waits for a retry, when the next attempt begins, and when the job times out.
+func whyAgain(language string, job delivery.Job) []string {
 	reason := fault.Code(job.LastError)
 	why := words.Deliveries.Faults.Text(reason).In(language)
 	switch {
@@ -161,8 +162,8 @@ func whyAgain(language string, job delivery.Job, limits service.DeliveryLimits) 
 	}
 
 	lines := []string{textRetrying.In(language, job.Attempt+1, lifecycle.DeliveryTries), why}
-	if deadline := limits.Deadline(job); job.NextAttemptAt != nil && deadline != nil {
-		lines = append(lines, textNextTry.In(language, words.Clock(*job.NextAttemptAt), words.Clock(*deadline)))
+	if job.NextAttemptAt != nil {
+		lines = append(lines, textNextTry.In(language, words.Clock(*job.NextAttemptAt)))
 	}
 	return lines
 }
@@ -175,7 +176,7 @@ func queued(language string, place int) string {
 }
 
 // streaming says how many bytes are sent. Telegram's server reports no progress after the last byte, so the upload that
-// follows has a text of its own in place of "100 %".
+// follows has its own text instead of "100 %".
 func streaming(language string, job delivery.Job) []string {
 	percent := 0
 	if job.Size > 0 {

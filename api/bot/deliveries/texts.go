@@ -19,9 +19,9 @@ var (
 	textStaleListing = words.Text{"⚠️ The file storage is unavailable. The folder is shown as it was a while ago.", "⚠️ Хранилище файлов недоступно. Папка показана такой, какой была раньше."}
 	textFile         = words.Text{"📄 <b>%s</b>\n\nFolder: %s\nSize: %s\nModified: %s", "📄 <b>%s</b>\n\nПапка: %s\nРазмер: %s\nИзменён: %s"}
 	textAskWords     = words.Text{"🔎 Write a part of the name.", "🔎 Напишите часть названия."}
-	textNothingFound = words.Text{"Nothing was found.", "Ничего не нашлось."}
+	textNothingFound = words.Text{"No file has this in its name. Write another part of a name, or see what else I can do: /help", "Файлов с таким названием нет. Напишите другую часть названия или посмотрите, что ещё я умею: /help"}
 	textAsked        = words.Text{"Delivery #%d has started.", "Доставка №%d началась."}
-	textAskedBefore  = words.Text{"This is delivery #%d, which you have already asked for.", "Это доставка №%d, она уже заказана."}
+	textAskedBefore  = words.Text{"This is delivery #%d, which you have already requested.", "Это доставка №%d, она уже заказана."}
 )
 
 // Deliveries.
@@ -33,7 +33,7 @@ var (
 	textJobTitle    = words.Text{"#%d <b>%s</b> (%s)", "№%d <b>%s</b> (%s)"}
 	textInLine      = words.Text{"🕓 In the queue, place %d", "🕓 В очереди, место %d"}
 	textRetrying    = words.Text{"🔁 The attempt failed. Attempt %d of %d follows:", "🔁 Попытка не удалась. Будет попытка %d из %d:"}
-	textNextTry     = words.Text{"Next attempt at %s, deadline at %s", "Следующая попытка в %s, срок до %s"}
+	textNextTry     = words.Text{"Next attempt at %s", "Следующая попытка в %s"}
 	textStarting    = words.Text{"⏳ Opening the file", "⏳ Открываю файл"}
 	textSending     = words.Text{"📤 Sending: %d%% (%s of %s)", "📤 Отправляю: %d%% (%s из %s)"}
 	textUploading   = words.Text{"📤 The whole file is handed over, Telegram is uploading it", "📤 Файл передан целиком, Telegram загружает его"}

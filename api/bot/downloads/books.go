@@ -1,6 +1,7 @@
 package downloads
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/download"
+	"stagecoach/internal/torrent"
 )
 
 const (
@@ -23,11 +25,11 @@ func (h *handlers) books(ctx context.Context, r *chat.Request, _ chat.Args) erro
 // book is /book <number or words>, and /book new <title> / <author>.
 func (h *handlers) book(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	first, rest := chat.FirstWord(r.Args)
-	if !strings.EqualFold(first, "new") || rest == "" {
+	if !strings.EqualFold(first, "new") {
 		return h.books(ctx, r, nil)
 	}
 
-	// The download of the draft uses the key itself.
+	// the draft's own download uses the plain key
 	made, err := h.makeBook(ctx, r, rest, r.Key()+"/book")
 	if err != nil {
 		return err
@@ -49,14 +51,15 @@ func (h *handlers) makeBook(ctx context.Context, r *chat.Request, said, key stri
 	return made, err
 }
 
-// addBook is the button that adds a book which a search did not find.
+// addBook is the button that adds a book that a search did not find.
 func (h *handlers) addBook(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	d, asked := draftOf(r)
-	if !asked || d.Words == "" {
+	name := cmp.Or(d.Proposed, d.Words)
+	if !asked || name == "" {
 		return chat.Hint{Text: textStaleBook}
 	}
 
-	made, err := h.makeBook(ctx, r, d.Words, d.Key+"/book")
+	made, err := h.makeBook(ctx, r, name, d.Key+"/book")
 	if err != nil {
 		return err
 	}
@@ -64,15 +67,15 @@ func (h *handlers) addBook(ctx context.Context, r *chat.Request, _ chat.Args) er
 	return h.proceed(ctx, r, d)
 }
 
-// findBook finds the book that a person means, by its number or by words. Where several match, it asks which one.
+// findBook finds the book that a person means, by number or by words. If several match, it asks which one.
 func (h *handlers) findBook(ctx context.Context, r *chat.Request, d draft) error {
-	if id, ok := chat.ReadNumber(d.Words); ok && len(d.Sources) == 0 { // a search is for a title
+	if id, ok := chat.ReadNumber(d.Words); ok && len(d.Sources) == 0 { // a search is by title
 		book, err := h.downloads.Book(ctx, id)
 		if err == nil {
 			d.Book = book.ID
 			return h.proceed(ctx, r, d)
 		}
-		if fault.CodeOf(err) != fault.BookNotFound { // else it may be a title
+		if fault.CodeOf(err) != fault.BookNotFound { // otherwise it may be a title
 			return err
 		}
 	}
@@ -80,7 +83,7 @@ func (h *handlers) findBook(ctx context.Context, r *chat.Request, d draft) error
 	return h.showBooks(ctx, r, d, 0)
 }
 
-// turnBooks is the button of a page; without a place it shows the complete library.
+// turnBooks is the button of a page; without a place it shows the whole library.
 func (h *handlers) turnBooks(ctx context.Context, r *chat.Request, args chat.Args) error {
 	d, _ := draftOf(r)
 	d.Book = 0
@@ -90,10 +93,17 @@ func (h *handlers) turnBooks(ctx context.Context, r *chat.Request, args chat.Arg
 	return h.showBooks(ctx, r, d, args.Offset(0))
 }
 
-// showBooks lists the books that a draft may be for. A single match is chosen.
+// showBooks lists the books that a draft may be for. A single match is chosen. An unusable link leads to no question
+// about the book. A number that is neither a book's nor part of a title proposes no new book: all books are listed.
 func (h *handlers) showBooks(ctx context.Context, r *chat.Request, d draft, before int64) error {
 	filter := download.BookFilter{Words: chat.Query(d.Words), Before: before, Limit: booksPerPage + 1}
 	books, err := h.downloads.Books(ctx, filter)
+	note := ""
+	if id, isNumber := chat.ReadNumber(d.Words); err == nil && isNumber && len(books) == 0 && len(d.Sources) == 0 {
+		note = "⚠️ " + r.Say(textNoBook, id)
+		d.Words, filter.Words = "", ""
+		books, err = h.downloads.Books(ctx, filter)
+	}
 	if err != nil {
 		return err
 	}
@@ -102,40 +112,56 @@ func (h *handlers) showBooks(ctx context.Context, r *chat.Request, d draft, befo
 		return h.proceed(ctx, r, d)
 	}
 
+	if _, err := torrent.ParseSource(torrent.Tidy(d.Link)); d.Link != "" && err != nil {
+		return chat.Hint{Text: textBadLink}
+	}
+
 	books, next := chat.Page(books, booksPerPage, func(book download.Book) int64 { return book.ID })
-	h.Show(ctx, r, booksView(r.User.Language, d, books, before, next))
+	h.Show(ctx, r, booksView(r.User.Language, d, books, before, next).Noted(note))
 	return nil
 }
 
 func booksView(language string, d draft, books []download.Book, before, next int64) chat.View {
 	text := textBooks.In(language)
+	switch {
+	case len(d.Sources) > 0:
+		text = textWhichRelease.In(language, chat.ShortHTML(d.Sources[0].Title, titleLength))
+	case d.Link != "":
+		text = textWhichLink.In(language)
+	}
 	if d.Words != "" {
-		text = chat.TextResults.In(language, chat.HTML(d.Words))
+		found := chat.TextResults.In(language, chat.HTML(d.Words))
+		if d.Link == "" {
+			text = found
+		} else {
+			text += "\n\n" + found
+		}
 	}
 
 	var rows []chat.Row
 	for _, book := range books {
 		rows = append(rows, chat.Press(bookMarks[book.State]+" "+chat.Label(bookName(book)), "bk", book.ID))
 	}
+	if d.Words != "" && (len(books) == 0 || len(d.Sources) > 0) { // the release may be of another book
+		rows = append(rows, chat.Press(labelAddBook.In(language, chat.Label(cmp.Or(d.Proposed, d.Words))), "bn"))
+	}
 
 	switch {
 	case len(books) > 0:
 		text += "\n\n" + textChooseBook.In(language)
-		if len(d.Sources) > 0 { // the release may be of another book
-			rows = append(rows, chat.Press(labelAddBook.In(language, chat.Label(d.Words)), "bn"))
-		}
-	case d.Words != "":
-		text += "\n\n" + words.NoSuchBook.In(language)
-		rows = append(rows, chat.Press(labelAddBook.In(language, chat.Label(d.Words)), "bn"))
-	default:
+	case d.Words == "":
 		text += "\n\n" + textNoBooks.In(language)
+	case d.Link != "":
+		text += "\n\n" + textNotThere.In(language)
+	default:
+		text += "\n\n" + words.NoSuchBook.In(language)
 	}
 
 	rows = append(rows, chat.Turn(language, "bp", before, next))
 	return chat.View{Text: text, Rows: chat.Rows(rows...), Ask: d.asked()}
 }
 
-// bookName is a book on a button.
+// bookName names a book on a button.
 func bookName(book download.Book) string {
 	if book.Author == "" {
 		return book.Title
@@ -143,7 +169,7 @@ func bookName(book download.Book) string {
 	return book.Title + " — " + book.Author
 }
 
-// bookTitle is a book in a message, as HTML.
+// bookTitle names a book in a message, as HTML.
 func bookTitle(book download.Book) string {
 	title := "📖 <b>" + chat.ShortHTML(book.Title, titleLength) + "</b>"
 	if book.Author != "" {
@@ -152,14 +178,14 @@ func bookTitle(book download.Book) string {
 	return title
 }
 
-// chooseBook is the button of a book. In a list the book may be for a draft; a notice stays as it is, and the card is a
-// new message below it.
+// chooseBook is the button of a book. In a list the book may be for a draft; a notification stays as it is, and the
+// card is a new message below it.
 func (h *handlers) chooseBook(ctx context.Context, r *chat.Request, args chat.Args) error {
 	d, _ := draftOf(r)
 	if !r.OnMenu() {
 		d, r.Message = draft{Key: newKey(r)}, 0
 	}
-	if d.Book != 0 { // on the way back
+	if d.Book != 0 { // back from a later step
 		d.Medium = ""
 	}
 	d.Book = args.Number(0)
@@ -167,7 +193,7 @@ func (h *handlers) chooseBook(ctx context.Context, r *chat.Request, args chat.Ar
 }
 
 // showBook shows the card of a book, with a note on top. It asks for what a draft still lacks; for a draft without a
-// key it asks for nothing.
+// key it asks nothing.
 func (h *handlers) showBook(ctx context.Context, r *chat.Request, d draft, note string) error {
 	book, err := h.downloads.Book(ctx, d.Book)
 	if err != nil {
@@ -193,7 +219,7 @@ func (h *handlers) showBook(ctx context.Context, r *chat.Request, d draft, note 
 	return nil
 }
 
-// bookCard draws a book, its media, and the person's own downloads for it; finds: releases can be searched for.
+// bookCard draws a book, its media, and the person's own downloads of it; finds says that releases can be searched for.
 func bookCard(language string, book download.Book, jobs []download.Download, finds bool) chat.View {
 	lines := []string{bookTitle(book), textBookNumber.In(language, book.ID), ""}
 	var media, searches chat.Row

@@ -1,5 +1,5 @@
-// Package downloads is the bot's part for downloads: people browse the library, have books downloaded into it by links,
-// follow and cancel their downloads, and are notified of the end.
+// Package downloads is the bot's part for downloads: people browse the library, download books into it by link, follow
+// and cancel their downloads, and are notified when they end.
 package downloads
 
 import (
@@ -8,19 +8,20 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/api/words"
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/status"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 )
 
 type handlers struct {
 	*chat.Sender
-	downloads *service.Downloads
+	downloads *downloads.Service
 }
 
-// New returns the commands, buttons, live messages and notices of downloads. Plain words answer what the menu asks
-// about a download, or begin one with a link.
-func New(sender *chat.Sender, downloads *service.Downloads) chat.Part {
+// New returns the commands, buttons, live messages and notifications of downloads. Plain words answer the menu's
+// question about a download, or start one with a link.
+func New(sender *chat.Sender, downloads *downloads.Service) chat.Part {
 	h := &handlers{sender, downloads}
 
 	return chat.Part{
@@ -32,7 +33,7 @@ func New(sender *chat.Sender, downloads *service.Downloads) chat.Part {
 			{Name: "book", About: words.Text{"a book: /book 7; a new one: /book new Title / Author", "книга: /book 7; новая: /book new Название / Автор"}, Run: h.book},
 		},
 		Buttons: []chat.Button{
-			{Prefix: "dl", Command: "downloads", Run: h.showDownloads},  // dl:<ids below this one; 0: the newest>
+			{Prefix: "dl", Command: "downloads", Run: h.showDownloads},  // dl:<ids below this one; 0: newest>
 			{Prefix: "dx", Command: "downloads", Run: h.cancelDownload}, // dx:<download>
 			{Prefix: "di", Command: "downloads", Run: h.retryImport},    // di:<download>
 			{Prefix: "dr", Command: "download", Run: h.retryDownload},   // dr:<download>
@@ -43,7 +44,7 @@ func New(sender *chat.Sender, downloads *service.Downloads) chat.Part {
 			{Prefix: "fm", Command: "find", Run: h.findMedium},          // fm:<medium>
 			{Prefix: "fb", Command: "find", Run: h.findForBook},         // fb:<book>:<medium>
 			{Prefix: "bk", Command: "books", Run: h.chooseBook},         // bk:<book>
-			{Prefix: "bp", Command: "books", Run: h.turnBooks},          // bp:<ids below this one; 0: the newest>; bp: all
+			{Prefix: "bp", Command: "books", Run: h.turnBooks},          // bp:<ids below this one; 0: newest>; bp: all
 			{Prefix: "bn", Command: "book", Run: h.addBook},             // bn
 		},
 		Words: []chat.Words{{Command: "download", Match: aboutADownload, Run: h.takeWords}},
@@ -51,7 +52,7 @@ func New(sender *chat.Sender, downloads *service.Downloads) chat.Part {
 			lifecycle.WorkloadDownload: {
 				Draw:  h.drawDownload,
 				Ended: func(state string) bool { return lifecycle.Download.Terminal(lifecycle.DownloadState(state)) },
-				// Progress is as new as the last poll, and a download may take days.
+				// Progress is only as fresh as the last poll, and a download may take days.
 				EveryEdits: 4,
 			},
 		},
@@ -61,25 +62,25 @@ func New(sender *chat.Sender, downloads *service.Downloads) chat.Part {
 	}
 }
 
-// cancelDownload is the Cancel button, on a download's own message, on its notice, or in the list, which is the menu
-// and is drawn anew.
+// cancelDownload is the Cancel button, on a download's own message, on its notification, or in the list, which is the
+// menu and is redrawn.
 func (h *handlers) cancelDownload(ctx context.Context, r *chat.Request, args chat.Args) error {
 	id := args.Number(0)
-	job, err := h.downloads.Cancel(ctx, r.User, id, false)
+	job, err := h.downloads.Cancel(ctx, r.User, id, false, "")
 	if job.ID != 0 && job.UserID != r.User.ID {
 		r.Subject = lifecycle.WorkloadDownload + "/" + strconv.FormatInt(job.ID, 10)
 	}
-	if job.CancelRequestedAt != nil { // also when qBittorrent cannot be reached now
+	if job.CancelRequestedAt != nil { // even if qBittorrent is unreachable
 		h.Hurry(ctx, lifecycle.WorkloadDownload, id)
 	}
 
 	switch {
-	case err == nil && job.State == lifecycle.DownloadCanceled:
-		r.Note = r.Say(textCancelled, id)
 	case err == nil:
-		r.Note = r.Say(textCancelling, id)
-	case job.CancelError != "" && !lifecycle.Download.Terminal(job.State): // the request stands
+		r.Note = r.Say(textCancelled, id)
+	case job.CancelError != "" && !lifecycle.Download.Terminal(job.State): // the request stays in force
 		r.Note, r.Alert = r.Say(textCancelWaits, id), true
+	case fault.CodeOf(err) == fault.ProviderUnavailable && job.CancelRequestedAt != nil:
+		r.Note = r.Say(textCancelling, id)
 	default:
 		return err
 	}
@@ -90,9 +91,9 @@ func (h *handlers) cancelDownload(ctx context.Context, r *chat.Request, args cha
 	return h.showDownloads(ctx, r, nil)
 }
 
-// retryImport is the button to repeat a failed import, in the same places as the Cancel button.
+// retryImport is the button that retries a failed import, in the same places as the Cancel button.
 func (h *handlers) retryImport(ctx context.Context, r *chat.Request, args chat.Args) error {
-	job, err := h.downloads.RetryImport(ctx, r.User, args.Number(0))
+	job, err := h.downloads.RetryImport(ctx, r.User, args.Number(0), "")
 	if job.ID != 0 && job.UserID != r.User.ID {
 		r.Subject = lifecycle.WorkloadDownload + "/" + strconv.FormatInt(job.ID, 10)
 	}
@@ -108,7 +109,7 @@ func (h *handlers) retryImport(ctx context.Context, r *chat.Request, args chat.A
 	return h.showDownloads(ctx, r, nil)
 }
 
-// statusLines say whether qBittorrent answers, where there is one.
+// statusLines reports whether qBittorrent answers, where it is configured.
 func statusLines(language string, now status.Status) []string {
 	q := now.QBittorrent
 	switch {

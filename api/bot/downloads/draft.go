@@ -11,39 +11,43 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/download"
 )
 
-// draft is what a person has chosen for a download so far. The conversation keeps it while the menu asks for the rest.
+// draft is what a person has chosen for a download so far. It is kept in the conversation while the menu asks for the
+// rest.
 type draft struct {
 	// Key is the idempotency key of the download, so that a request repeated after a crash starts no second one.
 	Key    string `json:"key"`
 	Book   int64  `json:"book,omitempty"`   // 0: not chosen yet
-	Words  string `json:"words,omitempty"`  // by which a book is searched for
+	Words  string `json:"words,omitempty"`  // to search for a book
 	Medium string `json:"medium,omitempty"` // empty: not chosen yet
 	Link   string `json:"link,omitempty"`   // empty: not given yet
 
-	List    string            `json:"list,omitempty"`    // distinguishes the list of releases that is shown; empty: none is
-	Found   []download.Source `json:"found,omitempty"`   // the releases in it
-	Sources []download.Source `json:"sources,omitempty"` // the picked release, whose link is Link, and those after it
+	// Proposed is "<title> / <author>" of a new book, taken from the picked release; empty: Words are used.
+	Proposed string `json:"proposed,omitempty"`
+
+	List    string            `json:"list,omitempty"`    // identifies the list of releases shown; empty: none is
+	Found   []download.Source `json:"found,omitempty"`   // the releases in that list
+	Sources []download.Source `json:"sources,omitempty"` // the picked release, whose link is Link, and its alternatives
 }
 
-// askedDraft begins the conversation's entry while the menu asks something about a download: "download:<draft>".
+// askedDraft prefixes the conversation's entry while the menu asks about a download: "download:<draft>".
 const askedDraft = "download:"
 
-// aboutADownload matches an answer to what the menu asks about a download, and words with a link.
+// aboutADownload matches an answer to a question about a download, and words that contain a link.
 func aboutADownload(r *chat.Request) bool {
 	return strings.HasPrefix(r.Conv.Ask, askedDraft) || slices.ContainsFunc(strings.Fields(r.Words), isLink)
 }
 
-// asked returns the draft in the form that the conversation stores.
+// asked encodes the draft for the conversation.
 func (d draft) asked() string {
-	text, _ := json.Marshal(d) // cannot fail: texts and numbers only
+	text, _ := json.Marshal(d) // cannot fail: only strings and numbers
 	return askedDraft + string(text)
 }
 
-// draftOf returns the draft that the menu asks about; a new one when it asks about none.
+// draftOf returns the draft that the menu asks about, or a new one.
 func draftOf(r *chat.Request) (d draft, asked bool) {
 	text, asked := strings.CutPrefix(r.Conv.Ask, askedDraft)
 	if asked && json.Unmarshal([]byte(text), &d) == nil {
@@ -52,7 +56,7 @@ func draftOf(r *chat.Request) (d draft, asked bool) {
 	return draft{Key: newKey(r)}, false
 }
 
-// newKey makes the key of a new draft. A press has no date, and the number of its update alone may repeat.
+// newKey makes the key of a new draft. A button press has no date, and an update number alone may repeat.
 func newKey(r *chat.Request) string {
 	if r.Click != "" {
 		return "bot/" + chat.Nonce()
@@ -60,13 +64,13 @@ func newKey(r *chat.Request) string {
 	return r.Key()
 }
 
-// isLink says whether a word is meant as a link. Whether the link can be used is decided later.
+// isLink reports whether a word is meant as a link. Whether the link is usable is decided later.
 func isLink(word string) bool {
 	return strings.HasPrefix(strings.ToLower(word), "magnet:") || strings.Contains(word, "://")
 }
 
-// readDraft reads "<book> <link> [medium]", of which any part may be missing. The name of a medium may be a part of a
-// title, so it counts behind a link or a number only.
+// readDraft parses "<book> <link> [medium]", of which any part may be missing. The name of a medium may be part of a
+// title, so it only counts after a link or a number.
 func readDraft(said string) (d draft) {
 	var words []string
 	numbered := false // the words are a number
@@ -88,7 +92,7 @@ func readDraft(said string) (d draft) {
 	return d
 }
 
-// mediumCalled returns the medium that a person names, in either language; "" when it is none.
+// mediumCalled returns the medium that a word names in either language; "" if none.
 func mediumCalled(word string) string {
 	for medium, called := range mediaWords {
 		if slices.Contains(called, strings.ToLower(word)) {
@@ -98,7 +102,7 @@ func mediumCalled(word string) string {
 	return ""
 }
 
-// askDownload is /download <book> <link> [medium]. A link without a medium is for the text.
+// askDownload is /download <book> <link> [medium]. Without a medium, a link is for the text.
 func (h *handlers) askDownload(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	d := readDraft(r.Args)
 	d.Key = newKey(r)
@@ -108,23 +112,19 @@ func (h *handlers) askDownload(ctx context.Context, r *chat.Request, _ chat.Args
 	return h.proceed(ctx, r, d)
 }
 
-// takeWords uses what a person wrote as the answer to what the menu asks about a download, or as the link of a new one.
+// takeWords takes what a person wrote as the answer to a question about a download, or as the link of a new one.
 func (h *handlers) takeWords(ctx context.Context, r *chat.Request, _ chat.Args) error {
-	d, asked := draftOf(r)
-	if asked {
-		r.Message = r.Conv.MessageID
-	}
-
+	d, _ := draftOf(r)
 	said := readDraft(r.Words)
 	switch medium := mediumCalled(said.Words); {
 	case r.Words == "": // for example a picture: the question stays open
 		return chat.Hint{Text: chat.TextOnlyWords}
-	case d.List != "" && said.Link == "": // other words for the same search
+	case d.List != "" && said.Link == "": // a new search for the same draft
 		d.Words = said.Words
 		return h.search(ctx, r, d)
 	case said.Words == "" || said.Link != "" && d.Book != 0:
 	case d.Book == 0:
-		d.Words = said.Words
+		d.Words, d.Proposed = said.Words, ""
 	case d.Medium == "" && medium != "":
 		d.Medium = medium
 	default:
@@ -132,13 +132,13 @@ func (h *handlers) takeWords(ctx context.Context, r *chat.Request, _ chat.Args) 
 	}
 
 	if said.Link != "" {
-		d.Link, d.Sources, d.Found, d.List = said.Link, nil, nil, ""
+		d.Link, d.Sources, d.Found, d.List, d.Proposed = said.Link, nil, nil, "", ""
 	}
 	d.Medium = cmp.Or(said.Medium, d.Medium)
 	return h.proceed(ctx, r, d)
 }
 
-// proceed asks for what a draft lacks, or starts the download.
+// proceed asks for what a draft still lacks, or starts the download.
 func (h *handlers) proceed(ctx context.Context, r *chat.Request, d draft) error {
 	switch {
 	case d.Book == 0:
@@ -177,17 +177,17 @@ func (h *handlers) askLink(ctx context.Context, r *chat.Request, d draft, note s
 	return nil
 }
 
-// start starts the download, and shows the book with a note about it. The download has a live message of its own.
+// start starts the download, and shows the book with a note about it. The download has its own live message.
 func (h *handlers) start(ctx context.Context, r *chat.Request, d draft) error {
-	ask := service.DownloadAsk{
+	ask := downloads.Ask{
 		BookID: d.Book, MediaType: d.Medium, SourceURL: d.Link, Sources: d.Sources, Key: d.Key,
-		Send: h.downloads.Library, // a chat is where it is wanted
+		Send: h.downloads.Library, // a download from a chat is wanted in the chat
 	}
 	if len(d.Sources) > 0 {
 		ask.Source = d.Sources[0].Indexer
 	}
 	job, created, err := h.downloads.Start(ctx, r.User, ask)
-	if fault.CodeOf(err) == fault.Validation { // of the link: the rest was chosen from lists
+	if fault.CodeOf(err) == fault.Validation { // it concerns the link: the rest was picked from lists
 		d.Link, d.Sources = "", nil
 		return h.askLink(ctx, r, d, "⚠️ "+r.Say(textBadLink))
 	}
@@ -204,11 +204,11 @@ func (h *handlers) start(ctx context.Context, r *chat.Request, d draft) error {
 	return h.showBook(ctx, r, draft{Book: d.Book}, "✅ "+r.Note)
 }
 
-// retryDownload is the button on the notice of a download that was not completed. It starts one new download, however
-// often it is pressed.
+// retryDownload is the button on the notification of a download that did not complete. However often it is pressed, it
+// starts one new download.
 func (h *handlers) retryDownload(ctx context.Context, r *chat.Request, args chat.Args) error {
 	id := args.Number(0)
-	again, created, err := h.downloads.Again(ctx, r.User, id, "bot/again/"+strconv.FormatInt(id, 10))
+	again, created, err := h.downloads.Again(ctx, r.User, id, "bot/again/"+strconv.FormatInt(id, 10), true)
 	if err != nil {
 		return unlessOff(err)
 	}
@@ -217,7 +217,7 @@ func (h *handlers) retryDownload(ctx context.Context, r *chat.Request, args chat
 	return nil
 }
 
-// unlessOff tells a person where downloads are off: an unreachable qBittorrent is waited for.
+// unlessOff replaces the error with a hint where downloads are disabled; an unreachable qBittorrent is waited for.
 func unlessOff(err error) error {
 	if fault.CodeOf(err) == fault.ProviderUnavailable {
 		return chat.Hint{Text: textDownloadsOff}

@@ -3,6 +3,7 @@ package downloads
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,15 +11,15 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/torznab"
 )
 
-// releasesShown is how many releases a list shows.
+// releasesShown is the length of a list of releases.
 const releasesShown = 8
 
-// find is /find <words> [medium]: it searches for releases. Without a medium it is for the text.
+// find is /find <words> [medium]: it searches for releases, of the text by default.
 func (h *handlers) find(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	said := strings.Fields(r.Args)
 	medium := download.MediaText
@@ -53,24 +54,12 @@ func (h *handlers) findMedium(ctx context.Context, r *chat.Request, args chat.Ar
 	return h.search(ctx, r, d)
 }
 
-// search searches for releases by a draft's words, and lists them. The conversation keeps the list: a button holds only
-// the place in it.
+// search searches for releases with a draft's words, and lists them. The conversation keeps the list: a button only
+// holds an index into it.
 func (h *handlers) search(ctx context.Context, r *chat.Request, d draft) (err error) {
-	var found service.Found
+	var found downloads.Found
 	d.Words = shortened(d.Words)
-	place := chat.PlaceOf(ctx)
-	place.Yield(func() {
-		searching, stop := context.WithCancel(ctx)
-		defer stop()
-		go func() {
-			select {
-			case <-place.Hurry:
-				stop()
-			case <-searching.Done():
-			}
-		}()
-		found, err = h.downloads.Search(searching, r.User, d.Words, d.Medium, d.Book)
-	})
+	chat.PlaceOf(ctx).Yield(func() { found, err = h.downloads.Search(ctx, r.User, d.Words, d.Medium, d.Book) })
 	switch fault.CodeOf(err) {
 	case "":
 	case fault.ProviderUnavailable:
@@ -82,19 +71,19 @@ func (h *handlers) search(ctx context.Context, r *chat.Request, d draft) (err er
 		return err
 	}
 
-	d.List, d.Link, d.Sources = chat.Nonce(), "", nil
-	d.Found = service.SourcesFrom(found.Releases[:min(len(found.Releases), releasesShown+download.MaxSources-1)])
+	d.List, d.Link, d.Sources, d.Proposed = chat.Nonce(), "", nil, ""
+	d.Found = downloads.SourcesFrom(found.Releases[:min(len(found.Releases), releasesShown+download.MaxSources-1)])
 	h.Show(ctx, r, releasesView(r.User.Language, d, found))
 	return nil
 }
 
-// shortened cuts words to what a search takes.
+// shortened cuts words to the maximum length of a search.
 func shortened(said string) string {
 	runes := []rune(chat.OneLine(said))
 	return strings.TrimSpace(string(runes[:min(len(runes), torznab.MaxWords)]))
 }
 
-func releasesView(language string, d draft, found service.Found) chat.View {
+func releasesView(language string, d draft, found downloads.Found) chat.View {
 	heading := chat.TextResults.In(language, chat.ShortHTML(d.Words, titleLength)) + " · " + words.MediaNames[d.Medium].In(language)
 	lines := []string{heading}
 	var rows []chat.Row
@@ -122,8 +111,8 @@ func releasesView(language string, d draft, found service.Found) chat.View {
 	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(rows...), Ask: d.asked()}
 }
 
-// releaseFacts are what people choose a release by.
-func releaseFacts(language string, r service.Release) string {
+// releaseFacts are the facts by which people choose a release.
+func releaseFacts(language string, r downloads.Release) string {
 	var facts []string
 	if r.Size > 0 {
 		facts = append(facts, words.Size(language, r.Size))
@@ -140,8 +129,8 @@ func releaseFacts(language string, r service.Release) string {
 	return strings.Join(append(facts, r.Indexer), " · ")
 }
 
-// pickRelease is the button of a release. The ones after it in the list are tried when it fails or stands still. Where the
-// book is not chosen yet, the next question is for which one the release is.
+// pickRelease is the button of a release. The ones after it in the list are tried if it fails or stalls. If no book is
+// chosen yet, the next question is which book the release is for.
 func (h *handlers) pickRelease(ctx context.Context, r *chat.Request, args chat.Args) error {
 	d, asked := draftOf(r)
 	place := args.Number(1)
@@ -150,7 +139,27 @@ func (h *handlers) pickRelease(ctx context.Context, r *chat.Request, args chat.A
 	}
 
 	d.Sources = d.Found[place:min(len(d.Found), int(place)+download.MaxSources)]
-	d.Link = d.Sources[0].SourceURL
+	d.Link, d.Proposed = d.Sources[0].SourceURL, proposedBook(d.Sources[0].Title)
 	d.Found, d.List = nil, ""
 	return h.proceed(ctx, r, d)
+}
+
+var (
+	// aside is what release titles add to book titles: bracketed parts, and formats.
+	aside = regexp.MustCompile(`(?i)\([^)]*\)|\[[^]]*\]|\{[^}]*\}|\b(epub|fb2|pdf|mobi|azw3|djvu|mp3|m4b|flac|retail|unabridged|\d+ ?kbps)\b`)
+	// namedBy is "<author> - <title>", and namedAfter "<title> by <author>".
+	namedBy    = regexp.MustCompile(`^(.+?) [-–—] (.+)$`)
+	namedAfter = regexp.MustCompile(`^(.+) by (\p{Lu}.+)$`)
+)
+
+// proposedBook returns "<title> / <author>" of a release's book, as far as the release's title has them.
+func proposedBook(release string) string {
+	if !strings.Contains(release, " ") {
+		release = strings.NewReplacer(".", " ", "_", " ").Replace(release)
+	}
+	name := strings.Trim(chat.OneLine(aside.ReplaceAllString(release, " ")), " .,-–—/")
+	if parts := namedBy.FindStringSubmatch(name); parts != nil {
+		return parts[2] + " / " + parts[1]
+	}
+	return namedAfter.ReplaceAllString(name, "$1 / $2")
 }

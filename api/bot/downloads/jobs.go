@@ -9,14 +9,14 @@ import (
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/download"
 )
 
 const downloadsPerPage = 6
 
-// showDownloads is /downloads, and the buttons of its pages: a person's own, the newest first.
+// showDownloads is /downloads, and the buttons of its pages: the person's own downloads, newest first.
 func (h *handlers) showDownloads(ctx context.Context, r *chat.Request, args chat.Args) error {
 	before := args.Offset(0)
 	filter := download.Filter{UserID: r.User.ID, Before: before, Limit: downloadsPerPage + 1}
@@ -39,7 +39,7 @@ func (h *handlers) showDownloads(ctx context.Context, r *chat.Request, args chat
 	return nil
 }
 
-// drawDownload draws the live message of a download, with the buttons for what can be done.
+// drawDownload draws the live message of a download, with a button for each possible action.
 func (h *handlers) drawDownload(ctx context.Context, viewer account.User, id int64) (chat.View, error) {
 	job, err := h.downloads.Get(ctx, viewer, id)
 	if err != nil {
@@ -53,7 +53,7 @@ func (h *handlers) drawDownload(ctx context.Context, viewer account.User, id int
 	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(importButton(viewer, job), cancel), Ended: ended}, nil
 }
 
-// title names a download, its book and its medium.
+// title names a download by its book and medium.
 func title(language string, job download.Download) string {
 	return textDownloadTitle.In(language, job.ID, bookOf(language, job), words.MediaNames[job.MediaType].In(language))
 }
@@ -66,7 +66,7 @@ func bookOf(language string, job download.Download) string {
 	return chat.ShortHTML(job.BookTitle, titleLength)
 }
 
-// progress says in a few lines how far a download is, or how it ended.
+// progress describes in a few lines how far a download is, or how it ended.
 func progress(language string, job download.Download) (lines []string) {
 	switch job.State {
 	case lifecycle.DownloadQueued:
@@ -74,13 +74,20 @@ func progress(language string, job download.Download) (lines []string) {
 	case lifecycle.DownloadDownloading:
 		lines = downloading(language, job)
 	case lifecycle.DownloadCompleted:
-		lines = append(lines, textDownloaded.In(language, words.Size(language, job.Size)))
+		if size := words.Size(language, job.Size); job.KeptApart() {
+			lines = append(lines, textKeptApart.In(language, size), words.OtherCopy.In(language))
+		} else {
+			lines = append(lines, textDownloaded.In(language, size))
+		}
+		if job.LeftOut > 0 {
+			lines = append(lines, words.LeftOut.In(language, job.LeftOut))
+		}
 		if job.Attention != "" {
 			lines = append(lines, "⚠️ "+words.WhyNotSent(job.Attention).In(language))
 		}
 		return lines
 	case lifecycle.DownloadFailed:
-		return append(lines, textDownloadFailed.In(language), words.WhyDownloadFailed(language, job.FailureReason, job.LastError))
+		return append(lines, textDownloadFailed.In(language), words.WhyDownloadFailed(language, job.FailureReason, job.LastError, chat.ShortHTML(job.OtherCategory, titleLength)))
 	case lifecycle.DownloadCanceled:
 		return append(lines, chat.TextCancelled.In(language))
 	}
@@ -106,11 +113,11 @@ func progress(language string, job download.Download) (lines []string) {
 	return lines
 }
 
-// waiting says what a download that has not begun waits for.
+// waiting says what a download waits for before it begins.
 func waiting(language string, job download.Download) []string {
 	switch {
-	case job.AddedAt != nil:
-		return []string{words.WaitsForPeers.In(language)}
+	case job.NoMetadata && job.LastError == "":
+		return []string{words.WaitsForMetadata.In(language)}
 	case job.LastError != "":
 		return []string{chat.TextQueued.In(language), words.Downloads.Faults.Text(fault.Code(job.LastError)).In(language)}
 	default:
@@ -118,7 +125,7 @@ func waiting(language string, job download.Download) []string {
 	}
 }
 
-// downloading says how far a download is, how fast it is and how long it will take.
+// downloading describes progress, speed and remaining time of a download.
 func downloading(language string, job download.Download) []string {
 	percent := min(int(job.Progress*100), 100)
 	if job.Size == 0 {
@@ -139,18 +146,19 @@ func downloading(language string, job download.Download) []string {
 	return []string{chat.Bar(percent), amount, speed}
 }
 
-// cancelButton is the button to cancel a download; none while it cannot be cancelled, or its cancel is requested.
+// cancelButton is the button that cancels a download; none when it cannot be canceled or its cancellation is already
+// requested.
 func cancelButton(user account.User, job download.Download, label string) chat.Row {
-	actions := service.DownloadActions(user, job)
+	actions := downloads.Actions(user, job)
 	if job.CancelRequestedAt != nil || !slices.Contains(actions, lifecycle.DownloadActionCancel) {
 		return nil
 	}
 	return chat.Press(label, "dx", job.ID)
 }
 
-// importButton is the button to repeat a failed import; none while there is nothing to repeat.
+// importButton is the button that retries a failed import; none when there is nothing to retry.
 func importButton(user account.User, job download.Download) chat.Row {
-	if !slices.Contains(service.DownloadActions(user, job), lifecycle.DownloadActionRetryImport) {
+	if !slices.Contains(downloads.Actions(user, job), lifecycle.DownloadActionRetryImport) {
 		return nil
 	}
 	return chat.Press(chat.LabelTryAgain.In(user.Language), "di", job.ID)

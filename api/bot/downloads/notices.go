@@ -13,7 +13,7 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// findNotice finds the download of a notice: one that has ended, or that a person should look at.
+// findNotice finds the download of a notification: it has ended, or needs somebody's attention.
 func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice.Notice) (chat.DrawNotice, error) {
 	id, _ := chat.ReadNumber(n.EntityID)
 	job, err := h.downloads.Get(ctx, viewer, id)
@@ -33,15 +33,24 @@ func (h *handlers) noticeView(viewer account.User, job download.Download, event 
 		next = h.sendButton(language, job)
 	case state == lifecycle.DownloadCompleted:
 		said, why = textNoticeDownloaded, words.Size(language, job.Size)
+		if job.KeptApart() {
+			said, why = textNoticeKeptApart, why+"\n"+words.OtherCopy.In(language)
+		}
+		if job.LeftOut > 0 {
+			why += "\n" + words.LeftOut.In(language, job.LeftOut)
+		}
 		next = append(chat.Press(labelOpenBook.In(language), "bk", job.BookID), h.sendButton(language, job)...)
 	case state == lifecycle.DownloadFailed:
-		said, why = textNoticeFailed, words.WhyDownloadFailed(language, job.FailureReason, job.LastError)
+		said, why = textNoticeFailed, words.WhyDownloadFailed(language, job.FailureReason, job.LastError, chat.ShortHTML(job.OtherCategory, titleLength))
 		next = chat.Press(chat.LabelTryAgain.In(language), "dr", job.ID)
 	case state == lifecycle.DownloadCanceled:
 		said, why = textNoticeCanceled, whyCanceled(event).In(language)
 		next = chat.Press(chat.LabelTryAgain.In(language), "dr", job.ID)
 	default:
-		if event.Type == lifecycle.DownloadImportFailed {
+		switch event.Type {
+		case lifecycle.DownloadStopped:
+			why = words.Downloads.Faults.Text(fault.TorrentStopped).In(language)
+		case lifecycle.DownloadImportFailed:
 			said, why = textNoticeNotPut, words.WhyDownloadNeedsLook(language, string(fault.ImportFailed), job.LastError)
 		}
 		repeat, next = importButton(viewer, job), cancelButton(viewer, job, chat.LabelCancel.In(language))
@@ -51,7 +60,7 @@ func (h *handlers) noticeView(viewer account.User, job download.Download, event 
 	return chat.View{Text: what + "\n" + why, Rows: chat.Rows(repeat, next)}
 }
 
-// whyCanceled says who cancelled a download that its owner did not cancel, or why the service did.
+// whyCanceled says who canceled a download when it was not its owner, or why the service did.
 func whyCanceled(event core.StreamedEvent) words.Text {
 	switch code := fault.Code(event.Comment); {
 	case event.ActorID != nil:

@@ -10,7 +10,7 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// sendDownload is the button that sends what a download has brought: once, however often it is pressed.
+// sendDownload is the button that sends a download's files: once, however often it is pressed.
 func (h *handlers) sendDownload(ctx context.Context, r *chat.Request, args chat.Args) error {
 	id := args.Number(0)
 	jobs, err := h.downloads.Send(ctx, r.User, id, "bot/download/"+strconv.FormatInt(id, 10), delivery.SourceBot)
@@ -18,7 +18,8 @@ func (h *handlers) sendDownload(ctx context.Context, r *chat.Request, args chat.
 	return err
 }
 
-// sendMedium is the button on a book's card. Its nonce makes a repeated press, or a repeated update, send nothing twice.
+// sendMedium is the button on a book's card. Its nonce keeps a second press, or a redelivered update, from sending
+// twice.
 func (h *handlers) sendMedium(ctx context.Context, r *chat.Request, args chat.Args) error {
 	if len(args) < 3 {
 		return chat.Hint{Text: textStaleBook}
@@ -28,7 +29,7 @@ func (h *handlers) sendMedium(ctx context.Context, r *chat.Request, args chat.Ar
 	return err
 }
 
-// sendButton is the button to send what a download has brought; none where nothing can be sent, or it is sent anyway.
+// sendButton is the button that sends a download's files; none when nothing can be sent, or they are sent anyway.
 func (h *handlers) sendButton(language string, job download.Download) chat.Row {
 	if !h.downloads.Library || job.Send && job.Attention == "" {
 		return nil
@@ -36,7 +37,7 @@ func (h *handlers) sendButton(language string, job download.Download) chat.Row {
 	return chat.Press(labelSend.In(language), "ds", job.ID)
 }
 
-// sendButtons are the buttons to send the media of a book.
+// sendButtons are the buttons that send the media of a book.
 func (h *handlers) sendButtons(language string, book download.Book) (row chat.Row) {
 	for _, m := range book.Media {
 		if h.downloads.Library && m.Status == download.MediaAvailable && m.Files > 0 {

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	commentsShown     = 5   // on a card
+	commentsShown     = 5   // per card
 	commentLength     = 250 // runes of each
 	descriptionLength = 600
 	blockersShown     = 10
 	stepsPerRow       = 2
 )
 
-// card draws a task as a person may see it: its facts, the last comments, and what they may do with it.
+// card draws a task as a person may see it: its facts, the last comments, and the steps open to them.
 func (h *handlers) card(ctx context.Context, viewer account.User, t task.Task) (chat.View, error) {
 	comments, err := h.comments.LastWords(ctx, t.ID, commentsShown)
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *handlers) card(ctx context.Context, viewer account.User, t task.Task) (
 	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(rows...)}, nil
 }
 
-// factLines name the people of a task, and its times.
+// factLines name the people and times of a task.
 func factLines(ctx context.Context, language string, names names, t task.Task) []string {
 	lines := []string{
 		taskTitle(language, t), "", stateLine(language, t),
@@ -86,7 +86,7 @@ func stateLine(language string, t task.Task) string {
 	return strings.Join(parts, " · ")
 }
 
-// blockers lists what a task waits for; those that are not done come first.
+// blockers lists what a task waits for, unfinished tasks first.
 func blockers(language string, all []task.Blocker) string {
 	var open, done []string
 	for _, blocker := range all {
@@ -105,7 +105,7 @@ func blockers(language string, all []task.Blocker) string {
 	return strings.Join(shown, ", ")
 }
 
-// stepRows draws a button for each thing that the person may do.
+// stepRows draws a button for each step open to the person.
 func stepRows(viewer account.User, t task.Task) (drawn []chat.Row) {
 	var all chat.Row
 	for _, step := range stepsOf(viewer, t) {
@@ -117,8 +117,8 @@ func stepRows(viewer account.User, t task.Task) (drawn []chat.Row) {
 	return drawn
 }
 
-// names returns to one viewer the names of people in a workspace, as HTML, as far as the viewer may know them. It reads
-// each name once.
+// names resolves the names of people in a workspace for one viewer, as HTML, as far as the viewer may know them. It
+// reads each name once.
 type names struct {
 	store     Store
 	viewer    account.User
@@ -131,7 +131,7 @@ func (h *handlers) newNames(viewer account.User, workspace int64) names {
 	return names{store: h.store, viewer: viewer, workspace: workspace, known: known}
 }
 
-// of names a user. A user whose name is unknown or cannot be read is shown as a number.
+// of returns the name of a user; their number if the name is unknown or cannot be read.
 func (n names) of(ctx context.Context, user *int64) string {
 	if user == nil {
 		return words.Nobody.In(n.viewer.Language)
@@ -150,7 +150,7 @@ func (n names) of(ctx context.Context, user *int64) string {
 	return name
 }
 
-// actor names who made an event.
+// actor names the author of an event.
 func (n names) actor(ctx context.Context, event core.StreamedEvent) string {
 	if event.ActorID == nil {
 		return words.TheService.In(n.viewer.Language)
@@ -158,7 +158,7 @@ func (n names) actor(ctx context.Context, event core.StreamedEvent) string {
 	return n.of(ctx, event.ActorID)
 }
 
-// excerpt cuts the end off a text of several lines.
+// excerpt truncates a text of several lines.
 func excerpt(words string, most int) string {
 	runes := []rune(strings.TrimSpace(strings.ToValidUTF8(words, "�")))
 	if len(runes) > most {

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// invitationsShown is how many invitations a list shows below the tasks.
+	// invitationsShown is how many invitations are listed below the tasks.
 	invitationsShown = 3
-	// nameLength is how many runes an invitation shows of each name: they are texts of strangers.
+	// nameLength is how many runes an invitation shows of each name: strangers write them.
 	nameLength = 60
 )
 
-// findInvitation finds the newest invitation of a person who is to be told of one.
+// findInvitation finds the newest invitation that a person is to be notified of.
 func (h *handlers) findInvitation(
 	ctx context.Context, viewer account.User, _ notice.Notice,
 ) (chat.DrawNotice, error) {
 	asked, err := h.store.Invitations(ctx, viewer.ID, 0, 2)
 	if err == nil && len(asked) == 0 {
-		err = fault.New(fault.WorkspaceNotFound, "nobody asks any more")
+		err = fault.New(fault.WorkspaceNotFound, "the invitation is no longer open")
 	}
 	return func(context.Context, notice.Notice, []core.StreamedEvent) chat.View {
 		view := invitation(viewer.Language, asked[0])
@@ -37,7 +37,8 @@ func (h *handlers) findInvitation(
 	}, err
 }
 
-// invitation draws who asks a person to join which workspace. Telegram makes no links of what is code.
+// invitation shows who invites a person to which workspace. Names are formatted as code, because Telegram creates no
+// links in code.
 func invitation(language string, i task.Invitation) chat.View {
 	by := cmp.Or(i.InvitedByName, words.Person.In(language, i.InvitedBy))
 	return chat.View{
@@ -49,7 +50,7 @@ func invitation(language string, i task.Invitation) chat.View {
 	}
 }
 
-// addInvitations adds to a list of tasks the newest invitations of the person.
+// addInvitations adds the person's newest invitations to a list of tasks.
 func (h *handlers) addInvitations(ctx context.Context, user account.User, list chat.View) (chat.View, error) {
 	asked, err := h.store.Invitations(ctx, user.ID, 0, invitationsShown)
 	for _, one := range asked {
@@ -60,7 +61,7 @@ func (h *handlers) addInvitations(ctx context.Context, user account.User, list c
 	return list, err
 }
 
-// agree is the button by which a person becomes a member of a workspace.
+// agree is the button that accepts an invitation.
 func (h *handlers) agree(ctx context.Context, r *chat.Request, args chat.Args) error {
 	space, err := h.tasks.Agree(ctx, r.User, args.Number(0))
 	if err != nil {
@@ -71,7 +72,7 @@ func (h *handlers) agree(ctx context.Context, r *chat.Request, args chat.Args) e
 	return h.showAnswered(ctx, r)
 }
 
-// refuse is the button by which a person refuses to become a member of a workspace, for good.
+// refuse is the button that declines an invitation for good.
 func (h *handlers) refuse(ctx context.Context, r *chat.Request, args chat.Args) error {
 	if err := h.tasks.Refuse(ctx, r.User, args.Number(0)); err != nil {
 		return staleInvitation(err)
@@ -81,7 +82,7 @@ func (h *handlers) refuse(ctx context.Context, r *chat.Request, args chat.Args) 
 	return h.showAnswered(ctx, r)
 }
 
-// staleInvitation is the error of an answer: the invitation may have been taken back or answered before.
+// staleInvitation is the error of a late answer: the invitation may have been withdrawn or answered before.
 func staleInvitation(err error) error {
 	if fault.CodeOf(err) == fault.WorkspaceNotFound {
 		return chat.Hint{Text: textStaleTask}
@@ -89,7 +90,8 @@ func staleInvitation(err error) error {
 	return err
 }
 
-// showAnswered shows the person's tasks after an answer. A notice stays as it is; the list is a new message below it.
+// showAnswered shows the person's tasks after an answer. A notification stays as it is; the list is a new message below
+// it.
 func (h *handlers) showAnswered(ctx context.Context, r *chat.Request) error {
 	if !r.OnMenu() {
 		r.Message = 0

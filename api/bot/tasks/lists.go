@@ -34,7 +34,7 @@ func (h *handlers) openTask(ctx context.Context, r *chat.Request, args chat.Args
 	return h.showTask(ctx, r, args.Number(0), "")
 }
 
-// openNotice opens the task of a notice. The notice stays as it is; the card is a new message below it.
+// openNotice opens the task of a notification. The notification stays as it is; the card is a new message below it.
 func (h *handlers) openNotice(ctx context.Context, r *chat.Request, args chat.Args) error {
 	if !r.OnMenu() {
 		r.Message = 0
@@ -101,5 +101,54 @@ func (h *handlers) showTasks(ctx context.Context, r *chat.Request, list chat.Lis
 	}
 
 	h.Show(ctx, r, drawn)
+	return nil
+}
+
+// mute is /mute <task> and /mute agents.
+func (h *handlers) mute(ctx context.Context, r *chat.Request, _ chat.Args) error {
+	return h.setMuted(ctx, r, true, textTaskMuted, textAgentsMuted)
+}
+
+// unmute is /unmute <task> and /unmute agents.
+func (h *handlers) unmute(ctx context.Context, r *chat.Request, _ chat.Args) error {
+	return h.setMuted(ctx, r, false, textTaskHeard, textAgentsHeard)
+}
+
+func (h *handlers) setMuted(ctx context.Context, r *chat.Request, muted bool, ofTask, ofAgents words.Text) error {
+	if strings.EqualFold(r.Args, "agents") {
+		if err := h.accounts.SetAgentsMuted(ctx, r.User.ID, muted); err != nil {
+			return err
+		}
+		h.Post(ctx, r.Chat, chat.View{Text: r.Say(ofAgents)})
+		return nil
+	}
+
+	id, ok := chat.ReadNumber(r.Args)
+	if !ok {
+		return chat.Hint{Text: textMuteUsage}
+	}
+
+	found, err := h.tasks.Find(ctx, r.User, id)
+	if err != nil {
+		return err
+	}
+	if err := h.store.SetMuted(ctx, r.User.ID, found.ID, muted); err != nil {
+		return err
+	}
+	h.Tell(ctx, r, r.Say(ofTask, found.ID))
+	return nil
+}
+
+// muteTask is the button below a notification, which stays as it is. Idempotent.
+func (h *handlers) muteTask(ctx context.Context, r *chat.Request, args chat.Args) error {
+	found, err := h.tasks.Find(ctx, r.User, args.Number(0))
+	if err != nil {
+		return err
+	}
+	if err := h.store.SetMuted(ctx, r.User.ID, found.ID, true); err != nil {
+		return err
+	}
+
+	h.Tell(ctx, r, r.Say(textTaskMuted, found.ID))
 	return nil
 }

@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 
 	"stagecoach/api/bot/chat"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store/task"
 )
 
-// spacesShown is how many workspaces a person can choose among.
+// spacesShown is how many workspaces a person can choose from.
 const spacesShown = 20
 
-// askedSpace begins the conversation's entry while the menu asks for a workspace: "space:<nonce>:<title>".
+// askedSpace prefixes the conversation's entry while the menu asks for a workspace: "space:<nonce>:<title>".
 const askedSpace = "space"
 
-// newTask makes a task in the workspace that the person is a member of. When there are several it asks which one.
+// newTask creates a task in the person's workspace. If there are several, it asks which one.
 func (h *handlers) newTask(ctx context.Context, r *chat.Request, title string) error {
 	title = chat.OneLine(title)
-	if size := utf8.RuneCountInString(title); size < service.MinTaskTitle || size > service.MaxTaskTitle {
-		return chat.Hint{Text: textTitleSize, Args: []any{service.MinTaskTitle, service.MaxTaskTitle}}
+	if size := utf8.RuneCountInString(title); size < tasks.MinTitle || size > tasks.MaxTitle {
+		return chat.Hint{Text: textTitleSize, Args: []any{tasks.MinTitle, tasks.MaxTitle}}
 	}
 
 	spaces, err := h.store.Workspaces(ctx, r.User.ID, 0, spacesShown)
@@ -49,7 +49,7 @@ func (h *handlers) newTask(ctx context.Context, r *chat.Request, title string) e
 	return nil
 }
 
-// chooseSpace is the button of a workspace. The question's nonce is the request's key.
+// chooseSpace is the button of a workspace. The question's nonce is the idempotency key.
 func (h *handlers) chooseSpace(ctx context.Context, r *chat.Request, args chat.Args) error {
 	asked := strings.SplitN(r.Conv.Ask, ":", 3)
 	if len(args) < 2 || len(asked) < 3 || asked[0] != askedSpace || asked[1] != args[1] {

@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// eventsShown is how many changes of one task a notice shows in full: a message has 4,096 characters at most.
+// eventsShown is how many changes of one task a notification shows in full: a message has at most 4,096 characters.
 const eventsShown = 8
 
 // findNotice finds the task of a notice.
@@ -22,13 +22,13 @@ func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice
 	id, _ := chat.ReadNumber(n.EntityID)
 	found, err := h.tasks.Find(ctx, viewer, id)
 	return func(ctx context.Context, n notice.Notice, events []core.StreamedEvent) chat.View {
-		return h.noticeView(ctx, viewer, found, events, n.Ready())
+		return h.noticeView(ctx, viewer, found, events, n)
 	}, err
 }
 
-// noticeView draws the events of a task, the oldest first.
+// noticeView draws the events of a task, oldest first.
 func (h *handlers) noticeView(
-	ctx context.Context, viewer account.User, t task.Task, events []core.StreamedEvent, ready bool,
+	ctx context.Context, viewer account.User, t task.Task, events []core.StreamedEvent, n notice.Notice,
 ) chat.View {
 	language := viewer.Language
 	names := h.newNames(viewer, t.WorkspaceID)
@@ -45,12 +45,16 @@ func (h *handlers) noticeView(
 			lines = append(lines, "<i>"+html.EscapeString(excerpt(event.Comment, commentLength))+"</i>")
 		}
 	}
-	if ready {
+	if n.Has(notice.NoticeReady) {
 		lines = append(lines, "", textNoticeReady.In(language))
+	}
+	if n.Has(notice.NoticeHopeless) {
+		lines = append(lines, "", textNoticeHopeless.In(language, numbers(language, t.CancelledBlockers())))
 	}
 
 	open := chat.Press(labelOpenTask.In(language, t.ID), "tn", t.ID)
-	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(open)}
+	mute := chat.Press(labelMute.In(language), "tq", t.ID)
+	return chat.View{Text: strings.Join(lines, "\n"), Rows: chat.Rows(append(open, mute...))}
 }
 
 // eventLine describes an event in one line.
@@ -66,8 +70,10 @@ func eventLine(ctx context.Context, language string, names names, e core.Streame
 		return textNoticeEscalated.In(language, actor)
 	case "taken_over":
 		return textNoticeTaken.In(language, actor)
-	case "deadline_expired":
+	case lifecycle.TaskExpired:
 		return textNoticeExpired.In(language, from.In(language))
+	case lifecycle.TaskLapsed:
+		return textNoticeLapsed.In(language, from.In(language))
 	case "commented":
 		return textNoticeComment.In(language, actor)
 	case "submitted":

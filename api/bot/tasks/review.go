@@ -7,28 +7,28 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/task"
 )
 
-// judges says whether a step approves or rejects a result.
+// judges reports whether a step approves or rejects a result.
 func judges(step string) bool {
 	return step == string(lifecycle.TaskActionApprove) || step == string(lifecycle.TaskActionReject)
 }
 
-// submit submits what a person wrote, as a text. Results with more in them come through the pages and the API.
+// submit submits what a person wrote, as text. Richer results are submitted through the pages and the API.
 func (h *handlers) submit(ctx context.Context, user account.User, id int64, written, key string) error {
 	result, err := json.Marshal(written)
 	if err == nil {
-		_, err = h.tasks.Submit(ctx, user, id, result, service.TaskSaid{Comment: written, Key: key})
+		_, err = h.tasks.Submit(ctx, user, id, result, tasks.Said{Comment: written, Key: key})
 	}
 	return err
 }
 
 // judge approves or rejects the submission that a person was shown.
 func (h *handlers) judge(
-	ctx context.Context, user account.User, id int64, action lifecycle.TaskAction, submission string, said service.TaskSaid,
+	ctx context.Context, user account.User, id int64, action lifecycle.TaskAction, submission string, said tasks.Said,
 ) error {
 	number, _ := chat.ReadNumber(submission)
 	_, err := h.tasks.Review(ctx, user, id, action, number, said)

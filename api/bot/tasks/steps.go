@@ -11,25 +11,25 @@ import (
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/task"
 )
 
-// askedComment begins the conversation's entry while the menu asks for a comment: "comment:<task>:<step>:<nonce>".
+// askedComment prefixes the conversation's entry while the menu asks for a comment: "comment:<task>:<step>:<nonce>".
 const askedComment = "comment:"
 
 func asksForComment(r *chat.Request) bool { return strings.HasPrefix(r.Conv.Ask, askedComment) }
 
-// stepsOf lists what a person may do with a task now.
+// stepsOf lists the steps open to a person now.
 func stepsOf(user account.User, t task.Task) (steps []string) {
-	for _, action := range service.TaskActions(user, t) {
+	for _, action := range tasks.Actions(user, t) {
 		switch action {
 		case lifecycle.TaskActionStatus:
-			for _, state := range service.TaskTargets(user, t) {
+			for _, state := range tasks.Targets(user, t) {
 				steps = append(steps, string(state))
 			}
-		case lifecycle.TaskActionEdit: // has fields, which the pages and the API take
+		case lifecycle.TaskActionEdit: // has fields: only on the pages and the API
 		default:
 			steps = append(steps, string(action))
 		}
@@ -37,7 +37,7 @@ func stepsOf(user account.User, t task.Task) (steps []string) {
 	return append(steps, words.StepComment)
 }
 
-// askComment is the button of a step: the next words are its comment. The press itself changes nothing, so it may be
+// askComment is the button of a step: the next message is its comment. The press itself changes nothing, so it may be
 // repeated.
 func (h *handlers) askComment(ctx context.Context, r *chat.Request, args chat.Args) error {
 	if len(args) < 2 {
@@ -66,17 +66,22 @@ func (h *handlers) askFor(ctx context.Context, r *chat.Request, id int64, step s
 		step = fmt.Sprintf("%s.%d", step, *found.Submission)
 	}
 
+	nonce := chat.Nonce()
+	var proposed chat.Row
+	if step == string(lifecycle.TaskDone) {
+		proposed = chat.Press(r.Say(words.TaskDoneComment), "tp", id, step, nonce)
+	}
 	h.Show(ctx, r, chat.View{
 		Text: text + r.Say(textAskComment, name),
-		Rows: chat.Rows(chat.Press(r.Say(chat.LabelBack), "t", id)),
-		Ask:  fmt.Sprintf("%s%d:%s:%s", askedComment, id, step, chat.Nonce()),
+		Rows: chat.Rows(proposed, chat.Press(r.Say(chat.LabelBack), "t", id)),
+		Ask:  fmt.Sprintf("%s%d:%s:%s", askedComment, id, step, nonce),
 	})
 
 	return nil
 }
 
-// takeComment uses what a person wrote as the comment that the menu has asked for. The question's nonce is the
-// idempotency key: the same words that are repeated after a crash have no second effect.
+// takeComment takes what a person wrote as the comment that the menu asked for. The question's nonce is the idempotency
+// key: the same message, repeated after a crash, has no second effect.
 func (h *handlers) takeComment(ctx context.Context, r *chat.Request, _ chat.Args) error {
 	if r.Words == "" { // for example a picture: the question stays open
 		return chat.Hint{Text: chat.TextOnlyWords}
@@ -89,6 +94,14 @@ func (h *handlers) takeComment(ctx context.Context, r *chat.Request, _ chat.Args
 
 	r.Message = r.Conv.MessageID
 	return h.doStep(ctx, r, asked.Number(1), asked[2], r.Words, "bot/"+asked[3])
+}
+
+// propose takes a step with the comment that its question proposed.
+func (h *handlers) propose(ctx context.Context, r *chat.Request, args chat.Args) error {
+	if len(args) != 3 {
+		return chat.Hint{Text: textStaleTask}
+	}
+	return h.doStep(ctx, r, args.Number(0), args[1], r.Say(words.TaskDoneComment), "bot/"+args[2])
 }
 
 // claim is /claim <task> <comment>; without a comment it asks for one.
@@ -104,7 +117,7 @@ func (h *handlers) claim(ctx context.Context, r *chat.Request, _ chat.Args) erro
 	return h.doStep(ctx, r, id, string(lifecycle.TaskActionClaim), comment, r.Key())
 }
 
-// doStep takes a step with a task and shows the result.
+// doStep takes a step of a task and shows the result.
 func (h *handlers) doStep(ctx context.Context, r *chat.Request, id int64, step, comment, key string) error {
 	byRight, err := h.tasks.ByRight(ctx, r.User, id)
 	if err != nil {
@@ -124,7 +137,7 @@ func (h *handlers) doStep(ctx context.Context, r *chat.Request, id int64, step, 
 	}
 
 	err = h.showTask(ctx, r, id, r.Say(said))
-	if fault.CodeOf(err) == fault.TaskNotFound { // it was private, and has been released
+	if fault.CodeOf(err) == fault.TaskNotFound { // a private task that the person has released
 		h.Show(ctx, r, chat.View{Text: r.Say(said), Rows: chat.Rows(chat.Press(r.Say(labelReady), "tr", 0))})
 		return nil
 	}
@@ -134,7 +147,7 @@ func (h *handlers) doStep(ctx context.Context, r *chat.Request, id int64, step, 
 
 func (h *handlers) perform(ctx context.Context, user account.User, id int64, step, comment, key string) (err error) {
 	if action, submission, judged := strings.Cut(step, "."); judged {
-		return h.judge(ctx, user, id, lifecycle.TaskAction(action), submission, service.TaskSaid{Comment: comment, Key: key})
+		return h.judge(ctx, user, id, lifecycle.TaskAction(action), submission, tasks.Said{Comment: comment, Key: key})
 	}
 
 	switch step {
@@ -155,8 +168,8 @@ func (h *handlers) perform(ctx context.Context, user account.User, id int64, ste
 	return err
 }
 
-// showRefusal shows the task with the reason why it did not take a step, which is an answer too. An error that is not
-// about the task is returned.
+// showRefusal shows the task with the reason why a step was refused, which is an answer too. An error that is not about
+// the task is returned.
 func (h *handlers) showRefusal(ctx context.Context, r *chat.Request, id int64, err error) error {
 	refusal := fault.As(err)
 	if refusal == nil || refusal.Retryable || refusal.Code == fault.Internal || refusal.Code == fault.TaskNotFound {
@@ -172,10 +185,10 @@ func (h *handlers) showRefusal(ctx context.Context, r *chat.Request, id int64, e
 	return h.showTask(ctx, r, id, "⚠️ "+h.whyRefused(ctx, r.User, found, refusal.Code))
 }
 
-// whyNotOffered says why a step is not among those that a person may take.
+// whyNotOffered says why a step is not open to a person.
 func (h *handlers) whyNotOffered(ctx context.Context, viewer account.User, t task.Task, step string) string {
 	code := fault.InvalidTransition
-	for _, option := range service.TaskOptions(viewer, t) {
+	for _, option := range tasks.Options(viewer, t) {
 		asked := step == string(option.Action) || option.Action == lifecycle.TaskActionStatus && step == string(option.To)
 		switch {
 		case asked && option.ChangesNothing:
@@ -188,12 +201,14 @@ func (h *handlers) whyNotOffered(ctx context.Context, viewer account.User, t tas
 	return h.whyRefused(ctx, viewer, t, code)
 }
 
-// whyRefused gives the meaning of a refusal for the task's present state, in plain words.
+// whyRefused explains a refusal, given the task's current state, in plain words.
 func (h *handlers) whyRefused(ctx context.Context, viewer account.User, t task.Task, code fault.Code) string {
-	open := t.OpenBlockers()
+	open, cancelled := t.OpenBlockers(), t.CancelledBlockers()
 	switch {
 	case code == fault.TaskAlreadyClaimed && t.AssigneeID != nil:
 		return words.TaskHeldBy.In(viewer.Language, h.newNames(viewer, t.WorkspaceID).of(ctx, t.AssigneeID))
+	case code == fault.UnresolvedBlockers && len(cancelled) > 0:
+		return words.TaskNeverStarts.In(viewer.Language, numbers(viewer.Language, cancelled))
 	case code == fault.UnresolvedBlockers && len(open) > 0:
 		return words.TaskStillBlocked.In(viewer.Language, numbers(viewer.Language, open))
 	}

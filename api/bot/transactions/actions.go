@@ -13,7 +13,7 @@ import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/api/words"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/store/transaction"
 )
 
@@ -83,7 +83,7 @@ func (h *handlers) listTransactions(ctx context.Context, r *chat.Request) error 
 	return nil
 }
 
-// askRetry is /retry <hash>, and its button. A retry may move money, so this only asks for confirmation.
+// askRetry is /retry <hash>, and its button. A retry may move money, so it only asks for confirmation.
 func (h *handlers) askRetry(ctx context.Context, r *chat.Request, args chat.Args) error {
 	if r.Args == "" && len(args) == 0 {
 		return chat.Hint{Text: textRetryUsage}
@@ -109,7 +109,7 @@ func (h *handlers) askRetry(ctx context.Context, r *chat.Request, args chat.Args
 	return nil
 }
 
-// retryTransaction is the answer yes. It applies to one attempt: a repeated or late press changes nothing.
+// retryTransaction is the button that confirms. It applies to one attempt: a repeated or late press changes nothing.
 func (h *handlers) retryTransaction(ctx context.Context, r *chat.Request, args chat.Args) error {
 	t, err := h.find(ctx, r, args)
 	if err != nil {
@@ -131,15 +131,15 @@ func (h *handlers) retryTransaction(ctx context.Context, r *chat.Request, args c
 	return nil
 }
 
-// act does something to a transaction as the one who sends a request.
+// act performs an operation on a transaction in the name of the requester.
 func (h *handlers) act(
 	ctx context.Context, r *chat.Request, t transaction.Transaction, action lifecycle.TransactionAction, key string,
 ) (transaction.Transaction, error) {
-	return h.transactions.Act(ctx, t.Hash, action, lifecycle.TransactionInput{Actor: r.User.ID}, key)
+	return h.transactions.Act(ctx, t.Hash, action, lifecycle.TransactionInput{Actor: r.User.ID, Attempt: t.Attempt}, key)
 }
 
-// reviewTransaction is the button that asks for a review: it moves no money. It applies to one attempt: a repeated or late
-// press changes nothing.
+// reviewTransaction is the button that requests a review: it moves no money. It applies to one attempt: a repeated or
+// late press changes nothing.
 func (h *handlers) reviewTransaction(ctx context.Context, r *chat.Request, args chat.Args) error {
 	t, err := h.find(ctx, r, args)
 	if err != nil {
@@ -159,14 +159,14 @@ func (h *handlers) reviewTransaction(ctx context.Context, r *chat.Request, args 
 }
 
 func mayRetry(t transaction.Transaction) bool {
-	return slices.Contains(service.TransactionActions(t), lifecycle.TransactionActionRetry)
+	return slices.Contains(transactions.Actions(t), lifecycle.TransactionActionRetry)
 }
 
 func mayReview(t transaction.Transaction) bool {
-	return slices.Contains(service.TransactionActions(t), lifecycle.TransactionActionReview)
+	return slices.Contains(transactions.Actions(t), lifecycle.TransactionActionReview)
 }
 
-// packHash writes a hash for a button, in base64: in hex the hash alone would fill the button's data.
+// packHash encodes a hash for a button, in base64: the hex form alone would fill the button's data.
 func packHash(hash string) string {
 	raw, err := hex.DecodeString(hash)
 	if err != nil {
@@ -175,7 +175,7 @@ func packHash(hash string) string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// unpackHash reads a hash from a button; "" when it is none.
+// unpackHash decodes a button's hash; "" if it is invalid.
 func unpackHash(packed string) string {
 	raw, err := base64.RawURLEncoding.DecodeString(packed)
 	if err != nil {
@@ -211,16 +211,16 @@ func transactionView(language string, t transaction.Transaction) chat.View {
 	return v
 }
 
-// attentionLines say why a transaction failed, whether it is tried again, and why it needs review.
+// attentionLines say why a transaction failed, whether it is retried, and why it needs review.
 func attentionLines(language string, t transaction.Transaction) (lines []string) {
 	if t.ErrorMessage != "" {
 		lines = append(lines, "❗ "+html.EscapeString(t.ErrorMessage)+" ("+string(t.ErrorClass)+")")
 	}
 
-	switch at := t.NextRetry(); {
+	switch at := t.RetryAt; {
 	case at != nil:
 		lines = append(lines, textNextRetry.In(language, words.Clock(*at)))
-	case t.GivenUp():
+	case t.GivenUpAt != nil:
 		lines = append(lines, textNoMoreRetries.In(language))
 	}
 

@@ -15,7 +15,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// findNotice finds the transaction of a notice to the recipient of the Stars.
+// findNotice finds the transaction of a notification to the recipient of the Stars.
 func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice.Notice) (chat.DrawNotice, error) {
 	t, err := h.transactions.Find(ctx, n.EntityID)
 	if err == nil && (t.UserID == nil || *t.UserID != viewer.ID) {
@@ -31,7 +31,7 @@ func (h *handlers) findNotice(ctx context.Context, viewer account.User, n notice
 	}, err
 }
 
-// smallTransferNotice notifies of a transfer below the minimum, which is no order.
+// smallTransferNotice notifies of a transfer below the minimum, which is not an order.
 func smallTransferNotice(_ context.Context, viewer account.User, _ notice.Notice) (chat.DrawNotice, error) {
 	return func(context.Context, notice.Notice, []core.StreamedEvent) chat.View {
 		return chat.View{Text: textTransferTooSmall.In(viewer.Language)}
@@ -44,7 +44,7 @@ func noticeText(language string, t transaction.Transaction, event core.StreamedE
 	}
 
 	message := cmp.Or(t.ErrorMessage, event.Comment)
-	goesOn := t.NextRetry() != nil || t.State == lifecycle.TransactionProcessing
+	goesOn := t.RetryAt != nil || t.State == lifecycle.TransactionProcessing
 	next := words.MoneyWaits
 	switch {
 	case event.Type == lifecycle.TransactionGivenUp:

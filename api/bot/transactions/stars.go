@@ -7,7 +7,7 @@ import (
 
 	"stagecoach/api/bot/chat"
 	"stagecoach/api/words"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/transactions"
 )
 
 // showStars is /stars: how to pay.
@@ -23,7 +23,7 @@ func (h *handlers) showStars(ctx context.Context, r *chat.Request, _ chat.Args) 
 
 const exampleUsername = "durov"
 
-func starsText(language string, terms service.TransactionTerms, username string) string {
+func starsText(language string, terms transactions.Terms, username string) string {
 	price := words.PriceUnknown.In(language)
 	if terms.PriceNano > 0 {
 		price = textPrice.In(language, words.Number(terms.Least), words.Gram(language, terms.PriceNano), words.Gram(language, terms.LeastNano))

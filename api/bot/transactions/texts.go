@@ -25,14 +25,14 @@ var (
 	textPrice = words.Text{"Now %s Stars cost %s: send at least %s.", "Сейчас %s звёзд стоят %s: отправьте не меньше %s."}
 )
 
-// Notices to the recipient of Stars.
+// Notifications to recipients of Stars.
 var (
 	textStarsBought      = words.Text{"⭐ %s Stars for @%s have been bought. Thank you!", "⭐ Куплено звёзд: %s для @%s. Спасибо!"}
-	textStarsNotBought   = words.Text{"❌ The transfer of %s with Stars for @%s: nothing was bought.", "❌ Перевод %s на звёзды для @%s: купить не получилось."}
+	textStarsNotBought   = words.Text{"❌ The transfer of %s for Stars for @%s bought nothing.", "❌ Перевод %s на звёзды для @%s: купить не получилось."}
 	textGivenUp          = words.Text{"Several attempts failed. Do not pay again. The administrators have been notified and are looking at it.", "Несколько попыток не удались. Платить ещё раз не нужно: администраторы уведомлены и разбираются."}
 	textTransferTooSmall = words.Text{
 		"A transfer with your username in its comment is below the minimum: no Stars are bought for it, and it is not sent back automatically. If it was yours: /stars says how much to send. Please write to an administrator about the money.",
-		"Пришёл перевод с вашим именем в комментарии, и он меньше минимального: звёзды на него не покупаются, автоматически он не возвращается. Если он ваш: в /stars сказано, сколько отправлять. О деньгах напишите, пожалуйста, администратору.",
+		"Пришёл перевод с вашим именем в комментарии, но он меньше минимального: звёзды на него не покупаются, автоматически он не возвращается. Если он ваш: в /stars сказано, сколько отправлять. О деньгах напишите, пожалуйста, администратору.",
 	}
 	textReceipt = words.Text{"<a href=\"%s\">Receipt</a>", "<a href=\"%s\">Чек</a>"}
 )
@@ -42,9 +42,9 @@ var (
 	textTransactions   = words.Text{"<b>Transactions that need attention</b>", "<b>Транзакции, которые требуют внимания</b>"}
 	textNoTransactions = words.Text{"No transaction needs attention.", "Ни одна транзакция не требует внимания."}
 	textTransaction    = words.Text{"Received %s. Stars: %s, for %s. Attempts: %d", "Пришло %s. Звёзд: %s, кому: %s. Попыток: %d"}
-	textNeedsReview    = words.Text{"🔎 Needs review: %s Resolve it over the API or with <code>starter tx resolve %s processed</code> (or <code>failed</code>).", "🔎 Требует разбора: %s Примите решение через API или командой <code>starter tx resolve %s processed</code> (или <code>failed</code>)."}
+	textNeedsReview    = words.Text{"🔎 Needs review: %s Resolve it through the API or with <code>starter tx resolve %s processed</code> (or <code>failed</code>).", "🔎 Требует разбора: %s Примите решение через API или командой <code>starter tx resolve %s processed</code> (или <code>failed</code>)."}
 	textNextRetry      = words.Text{"🔁 It is retried automatically at %s", "🔁 Повторится автоматически в %s"}
-	textNoMoreRetries  = words.Text{"🙋 It is no longer retried automatically. Decide about it.", "🙋 Автоматически больше не повторяется. Нужно ваше решение."}
+	textNoMoreRetries  = words.Text{"🙋 It is no longer retried automatically. It needs your decision.", "🙋 Автоматически больше не повторяется. Нужно ваше решение."}
 	textRefundDue      = words.Text{"↩️ Owed to the sender: %s", "↩️ Должны отправителю: %s"}
 	textRefundKept     = words.Text{"Not sent back, because the fee is higher: %s", "Не возвращено, комиссия дороже: %s"}
 	textPaidBy         = words.Text{"Paid by <code>%s</code>", "Оплачена транзакцией <code>%s</code>"}

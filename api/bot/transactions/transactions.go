@@ -1,22 +1,22 @@
 // Package transactions is the bot's part for transactions: people read how to buy Stars and are notified of the outcome
-// of their transfers; administrators read transactions and retry them.
+// of their transfers; administrators inspect transactions and retry them.
 package transactions
 
 import (
 	"stagecoach/api/bot/chat"
 	"stagecoach/api/words"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/store/transaction"
 )
 
 type handlers struct {
 	*chat.Sender
-	transactions *service.Transactions
+	transactions *transactions.Service
 }
 
-// New returns the commands, buttons and notices of transactions.
-func New(sender *chat.Sender, transactions *service.Transactions) chat.Part {
+// New returns the commands, buttons and notifications of transactions.
+func New(sender *chat.Sender, transactions *transactions.Service) chat.Part {
 	h := &handlers{sender, transactions}
 
 	return chat.Part{

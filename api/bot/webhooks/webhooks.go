@@ -1,4 +1,4 @@
-// Package webhooks is the bot's part for webhooks: their owners hear when one is paused.
+// Package webhooks is the bot's part for webhooks: their owners are notified when one is paused.
 package webhooks
 
 import (
@@ -15,14 +15,14 @@ import (
 	"stagecoach/internal/webhook"
 )
 
-// Store is the part of the record that webhooks use in the bot.
+// Store is what the bot needs of the record for webhooks.
 type Store interface {
 	OfNotice(ctx context.Context, userID, id int64) (hooks.Webhook, error)
 }
 
 type handlers struct{ store Store }
 
-// New returns the notices of webhooks.
+// New returns the notifications of webhooks.
 func New(record Store) chat.Part {
 	h := &handlers{record}
 	return chat.Part{
@@ -31,7 +31,7 @@ func New(record Store) chat.Part {
 	}
 }
 
-// textPaused has the number of a webhook and its host: the whole address may hold a key.
+// textPaused has the number of a webhook and its host: the full URL may hold a key.
 var textPaused = words.Text{
 	"Webhook %d to %s is paused. %s Events wait until you resume it.",
 	"Вебхук %d на %s приостановлен. %s События ждут, пока вы его не возобновите.",

@@ -1,5 +1,5 @@
-// Package about has the tools of no single workload: who the caller is and what there is, the rules, the events, and
-// what ends a job.
+// Package about has the tools that belong to no workload: the caller and an overview, the rules, the events, and the
+// one that cancels jobs.
 package about
 
 import (
@@ -15,7 +15,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// Part gives these tools. The parts of the workloads give what status, explain and cancel have of them.
+// Part returns these tools. The workloads' parts contribute to status, explain and cancel.
 func Part(workloads ...tool.Part) tool.Part {
 	fields := map[string]*jsonschema.Schema{}
 	for _, part := range workloads {
@@ -31,16 +31,15 @@ func Part(workloads ...tool.Part) tool.Part {
 
 type nothing struct{}
 
-// you is who calls.
+// you is the caller.
 type you struct {
-	ID       tool.ID         `json:"id"`
-	Role     string          `json:"role"`
-	Scopes   []account.Scope `json:"scopes"`
-	Tools    []string        `json:"tools"`
-	ReadOnly bool            `json:"read_only,omitempty"`
+	ID     tool.ID         `json:"id"`
+	Role   string          `json:"role"`
+	Scopes []account.Scope `json:"scopes"`
+	Tools  []string        `json:"tools"`
 }
 
-// standing is the answer of the tool status: fields of the parts stand beside these.
+// standing is the result of the tool status: the parts' fields are siblings of these.
 type standing struct {
 	You   you                         `json:"you"`
 	Live  map[string]map[string]int64 `json:"live,omitempty" jsonschema:"by workload and state"`
@@ -60,12 +59,11 @@ func (s standing) MarshalJSON() ([]byte, error) {
 func status(workloads []tool.Part) tool.Tool {
 	return tool.New(tool.About{
 		Name: "status", Reads: true,
-		Description: "Begin here: who you are, which tools you have, what is under way, your workspaces, tasks and jobs.",
+		Description: "Start here: who you are, your tools, work in progress, your workspaces, tasks and jobs.",
 	}, func(ctx context.Context, c *tool.Call, _ nothing) (answer tool.Answer[standing], err error) {
 		user := c.Who.User
 		s := standing{Parts: map[string]any{}, You: you{
 			ID: tool.ID(shape.ID(user.ID)), Role: user.Role, Scopes: c.Who.Token.Grants(user.Role), Tools: c.Tools,
-			ReadOnly: c.ReadOnly(),
 		}}
 
 		if c.Grants(account.ScopeRead) {
@@ -85,7 +83,7 @@ func status(workloads []tool.Part) tool.Tool {
 	})
 }
 
-// read adds what the parts show.
+// read adds the parts' fields.
 func read(ctx context.Context, c *tool.Call, workloads []tool.Part, fields map[string]any) error {
 	for _, part := range workloads {
 		if part.Status == nil {

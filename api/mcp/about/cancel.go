@@ -10,9 +10,9 @@ import (
 )
 
 type ending struct {
-	Workload  workload `json:"workload" jsonschema:"delivery or download; a task is ended by task_update"`
+	Workload  workload `json:"workload" jsonschema:"delivery or download; end a task with task_update"`
 	ID        tool.ID  `json:"id"`
-	KeepFiles bool     `json:"keep_files,omitempty" jsonschema:"of a download: leave what has come"`
+	KeepFiles bool     `json:"keep_files,omitempty" jsonschema:"of a download: keep the files"`
 }
 
 type ended struct {
@@ -21,9 +21,18 @@ type ended struct {
 }
 
 func cancel(workloads []tool.Part) tool.Tool {
+	var scopes []account.Scope // of the workloads that support it
+	for _, part := range workloads {
+		for _, w := range lifecycle.Workloads {
+			if part.Cancel != nil && w.Name == part.Workload {
+				scopes = append(scopes, account.Scope(w.Scope))
+			}
+		}
+	}
+
 	return tool.New(tool.About{
-		Name: "cancel", OneOf: cancelScopes(workloads), Destroys: true, Repeatable: true,
-		Description: "Ends a delivery or a download of yours.",
+		Name: "cancel", OneOf: scopes, Destroys: true, Repeatable: true,
+		Description: "Cancels one of your deliveries or downloads.",
 	}, func(ctx context.Context, c *tool.Call, in ending) (answer tool.Answer[ended], err error) {
 		part, err := partOf(workloads, in.Workload, func(p tool.Part) bool { return p.Cancel != nil })
 		if err != nil {
@@ -36,16 +45,4 @@ func cancel(workloads []tool.Part) tool.Tool {
 			Summary: fmt.Sprintf("The %s %s is %s.", in.Workload, in.ID, state),
 		}, err
 	})
-}
-
-// cancelScopes are those of the workloads of which one can be ended.
-func cancelScopes(workloads []tool.Part) (scopes []account.Scope) {
-	for _, part := range workloads {
-		for _, w := range lifecycle.Workloads {
-			if part.Cancel != nil && w.Name == part.Workload {
-				scopes = append(scopes, account.Scope(w.Scope))
-			}
-		}
-	}
-	return scopes
 }

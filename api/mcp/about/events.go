@@ -16,20 +16,20 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// settle is how long a wait goes on after its first event, for those that come together with it.
+// settle is how long a wait continues after its first event, for events that arrive together with it.
 const settle = 100 * time.Millisecond
 
 type waiting struct {
-	After       string        `json:"after,omitempty" jsonschema:"the cursor of the last answer; without one, from now on"`
-	WaitSeconds *tool.Seconds `json:"wait_seconds,omitempty" jsonschema:"25 unless told"`
+	After       string        `json:"after,omitempty" jsonschema:"cursor of the last result; without one, from now on"`
+	WaitSeconds *tool.Seconds `json:"wait_seconds,omitempty" jsonschema:"default 25"`
 	Workload    workload      `json:"workload,omitempty" jsonschema:"only its events"`
 	IDs         []string      `json:"ids,omitempty" jsonschema:"only events of these"`
-	Limit       tool.Limit    `json:"limit,omitempty" jsonschema:"50 unless told"`
+	Limit       tool.Limit    `json:"limit,omitempty" jsonschema:"default 50"`
 }
 
 type happened struct {
 	Events []event `json:"events"`
-	Cursor string  `json:"cursor" jsonschema:"give it as after the next time, and nothing is missed"`
+	Cursor string  `json:"cursor" jsonschema:"pass it as after next time to miss nothing"`
 }
 
 type event struct {
@@ -38,7 +38,6 @@ type event struct {
 	Type     string    `json:"type"`
 	From     string    `json:"from,omitempty"`
 	To       string    `json:"to,omitempty"`
-	Reason   string    `json:"reason,omitempty"`
 	ActorID  string    `json:"actor_id,omitempty" jsonschema:"absent: the system"`
 	At       time.Time `json:"at"`
 	Others   remark    `json:"written_by_others,omitzero"`
@@ -51,7 +50,7 @@ type remark struct {
 func wait() tool.Tool {
 	return tool.New(tool.About{
 		Name: "events_wait", Scopes: []account.Scope{account.ScopeRead}, Reads: true,
-		Description: "Waits until something happens that you may see, and gives it. CURSOR_GONE: begin without after.",
+		Description: "Waits for events visible to you and returns them. CURSOR_GONE: start without after.",
 	}, func(ctx context.Context, c *tool.Call, in waiting) (answer tool.Answer[happened], err error) {
 		seconds := tool.Seconds(tool.MaxWait)
 		if in.WaitSeconds != nil {
@@ -66,7 +65,7 @@ func wait() tool.Tool {
 	})
 }
 
-// follow reads the API's stream of events until there is something to give, or the time is over.
+// follow reads the API's event stream until there is something to return, or the time is up.
 func follow(ctx context.Context, c *tool.Call, in waiting, patience time.Duration) (seen happened, err error) {
 	seen = happened{Events: []event{}, Cursor: in.After}
 	ctx, cancel := context.WithCancel(ctx)
@@ -91,18 +90,19 @@ func follow(ctx context.Context, c *tool.Call, in waiting, patience time.Duratio
 	for late := false; ; {
 		select {
 		case <-over.C:
-			if late = true; seen.Cursor != "" { // without a place the next wait would miss what happens until then
+			if late = true; seen.Cursor != "" { // without a cursor the next wait would miss what happens until then
 				return seen, nil
 			}
 		case <-ctx.Done():
 			return seen, ctx.Err()
 		case b, open := <-blocks:
 			if !open {
-				return seen, nil // the stream ended: the cursor says where to go on
+				return seen, nil // the stream ended: the cursor is where to continue
 			}
 
-			if b.event != nil && in.wants(*b.event) {
-				seen.Events = append(seen.Events, shown(*b.event))
+			if e := b.event; e != nil && (in.Workload == "" || e.Workload == string(in.Workload)) &&
+				(len(in.IDs) == 0 || slices.Contains(in.IDs, e.EntityID)) {
+				seen.Events = append(seen.Events, shown(*e))
 			}
 
 			seen.Cursor = b.id
@@ -116,21 +116,15 @@ func follow(ctx context.Context, c *tool.Call, in waiting, patience time.Duratio
 	}
 }
 
-func (in waiting) wants(e shape.Event) bool {
-	return (in.Workload == "" || e.Workload == string(in.Workload)) && (len(in.IDs) == 0 || slices.Contains(
-		in.IDs, e.EntityID,
-	))
-}
-
 func shown(e shape.Event) event {
 	return event{
-		Workload: e.Workload, ID: e.EntityID, Type: e.Type, From: e.From, To: e.To, Reason: e.Reason,
+		Workload: e.Workload, ID: e.EntityID, Type: e.Type, From: e.From, To: e.To,
 		ActorID: shape.Value(e.ActorID),
 		At:      e.CreatedAt, Others: remark{tool.Text(e.Comment)},
 	}
 }
 
-// block is a part of the stream: a place in it, and the event there; nil: none.
+// block is a part of the stream: a cursor, and the event there; nil: none.
 type block struct {
 	id    string
 	event *shape.Event

@@ -24,11 +24,11 @@ func workloadNames() (names []workload) {
 
 type question struct {
 	Workload workload `json:"workload"`
-	ID       string   `json:"id,omitempty" jsonschema:"of one of them: what you may do to it now, and why not"`
+	ID       string   `json:"id,omitempty" jsonschema:"of an entity: what you may do to it now, and why not"`
 }
 
 type explanation struct {
-	Options []tool.Option `json:"options,omitempty" jsonschema:"for one"`
+	Options []tool.Option `json:"options,omitempty" jsonschema:"of the entity"`
 	States  []state       `json:"states,omitempty"`
 	Rules   []rule        `json:"rules,omitempty"`
 }
@@ -44,14 +44,14 @@ type rule struct {
 	From   []string `json:"from,omitempty"`
 	To     string   `json:"to"`
 	Who    string   `json:"who"`
-	Needs  []string `json:"needs,omitempty" jsonschema:"each with the code of its refusal"`
+	Needs  []string `json:"needs,omitempty" jsonschema:"each with its refusal code"`
 	Effect string   `json:"effect,omitempty"`
 }
 
 func explain(workloads []tool.Part) tool.Tool {
 	return tool.New(tool.About{
 		Name: "explain", Reads: true,
-		Description: "The states and rules of a workload, or with an id what you may do to that one now and why other " +
+		Description: "The states and rules of a workload; with an id, what you may do to that entity now and why other " +
 			"actions are refused.",
 	}, func(ctx context.Context, c *tool.Call, in question) (answer tool.Answer[explanation], err error) {
 		if in.ID == "" {
@@ -78,7 +78,7 @@ func explain(workloads []tool.Part) tool.Tool {
 	})
 }
 
-// partOf finds the part of a workload that can do something.
+// partOf returns the part of a workload that has a capability.
 func partOf(workloads []tool.Part, name workload, can func(tool.Part) bool) (tool.Part, error) {
 	at := slices.IndexFunc(workloads, func(p tool.Part) bool { return p.Workload == string(name) && can(p) })
 	if at < 0 {
@@ -87,10 +87,10 @@ func partOf(workloads []tool.Part, name workload, can func(tool.Part) bool) (too
 	return workloads[at], nil
 }
 
-// rulesOf gives the table of a workload.
+// rulesOf returns a workload's state table.
 func rulesOf(name string) tool.Answer[explanation] {
 	at := slices.IndexFunc(lifecycle.Workloads, func(w lifecycle.Workload) bool { return w.Name == name })
-	table := lifecycle.Workloads[at].Table.Plain() // the schema has no other names
+	table := lifecycle.Workloads[at].Table.Plain() // the schema allows no other names
 
 	var e explanation
 	for _, s := range table.States {

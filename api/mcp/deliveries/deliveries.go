@@ -1,4 +1,4 @@
-// Package deliveries has the tools of deliveries and of the shared folder.
+// Package deliveries has the tools for deliveries and the shared folder.
 package deliveries
 
 import (
@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// Part gives the tools of deliveries.
+// Part returns the tools for deliveries.
 func Part() tool.Part {
 	return tool.Part{
 		Workload: lifecycle.WorkloadDelivery, Options: options, Cancel: cancel,
@@ -21,7 +21,7 @@ func Part() tool.Part {
 	}
 }
 
-// name is what somebody else has named.
+// name is a name that somebody else chose.
 type name struct {
 	Name tool.Text `json:"name"`
 	Path tool.Text `json:"path,omitempty"`
@@ -65,9 +65,9 @@ func cancel(ctx context.Context, c *tool.Call, id string, _ bool) (string, error
 }
 
 type folder struct {
-	Path   string     `json:"path,omitempty" jsonschema:"a folder to list; / unless told"`
+	Path   string     `json:"path,omitempty" jsonschema:"folder to list; default /"`
 	Words  string     `json:"words,omitempty" jsonschema:"or search all folders for names with this text"`
-	Limit  tool.Limit `json:"limit,omitempty" jsonschema:"20 unless told"`
+	Limit  tool.Limit `json:"limit,omitempty" jsonschema:"default 20"`
 	Cursor string     `json:"cursor,omitempty"`
 }
 
@@ -86,7 +86,7 @@ type listing struct {
 func find() tool.Tool {
 	return tool.New(tool.About{
 		Name: "files_find", Scopes: []account.Scope{account.ScopeFiles}, Reads: true, Outside: true,
-		Description: "Lists a folder of the shared files, or searches them.",
+		Description: "Lists a folder of the shared files or searches them.",
 	}, func(ctx context.Context, c *tool.Call, in folder) (answer tool.Answer[listing], err error) {
 		query := tool.Query{"path": in.Path, "q": in.Words, "cursor": in.Cursor}.Page(in.Limit)
 		list, err := tool.Get[shape.FileList](ctx, c, "/v1/files", query)
@@ -101,7 +101,7 @@ func find() tool.Tool {
 
 type request struct {
 	FileID tool.ID  `json:"file_id"`
-	Key    tool.Key `json:"idempotency_key" jsonschema:"the same again gives this delivery as it is now"`
+	Key    tool.Key `json:"idempotency_key" jsonschema:"repeating it returns this delivery as it is now"`
 }
 
 func deliver() tool.Tool {

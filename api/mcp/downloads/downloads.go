@@ -1,4 +1,4 @@
-// Package downloads has the tools of downloads and books.
+// Package downloads has the tools for downloads and books.
 package downloads
 
 import (
@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// Part gives the tools of downloads.
+// Part returns the tools for downloads.
 func Part() tool.Part {
 	return tool.Part{
 		Workload: lifecycle.WorkloadDownload, Options: options, Cancel: cancel, Status: tool.NewStatus("downloads", standing),
@@ -31,6 +31,7 @@ type brief struct {
 	MediaType      medium                     `json:"media_type"`
 	Progress       float64                    `json:"progress" jsonschema:"0 to 1"`
 	FailureReason  string                     `json:"failure_reason,omitempty"`
+	LeftOut        int                        `json:"left_out,omitempty" jsonschema:"files of the medium in the torrent that were not imported"`
 	SourcePlace    int                        `json:"source_place,omitempty" jsonschema:"of several sources"`
 	Sources        int                        `json:"sources,omitempty"`
 	AllowedActions []lifecycle.DownloadAction `json:"allowed_actions"`
@@ -45,7 +46,7 @@ type origin struct {
 func briefOf(d shape.Download) brief {
 	shown := brief{
 		ID: tool.ID(d.ID), Status: d.Status, BookID: tool.ID(d.BookID), MediaType: medium(d.MediaType), Progress: d.Progress,
-		FailureReason: shape.Value(d.FailureReason), AllowedActions: d.AllowedActions,
+		FailureReason: shape.Value(d.FailureReason), LeftOut: d.LeftOut, AllowedActions: d.AllowedActions,
 		Others: origin{tool.Text(d.BookTitle), tool.Text(d.Source)},
 	}
 	if len(d.Sources) > 0 {
@@ -72,8 +73,8 @@ func cancel(ctx context.Context, c *tool.Call, id string, keepFiles bool) (strin
 }
 
 type search struct {
-	Words  string     `json:"words,omitempty" jsonschema:"in the title or the author's name"`
-	Limit  tool.Limit `json:"limit,omitempty" jsonschema:"20 unless told"`
+	Words  string     `json:"words,omitempty" jsonschema:"words or parts of words in the title and author's name together, in any order"`
+	Limit  tool.Limit `json:"limit,omitempty" jsonschema:"default 20"`
 	Cursor string     `json:"cursor,omitempty"`
 }
 
@@ -85,7 +86,7 @@ type shelf struct {
 type book struct {
 	ID     tool.ID  `json:"id"`
 	State  string   `json:"state" jsonschema:"Library: a medium is there; Archive: none"`
-	Media  []medium `json:"media,omitempty" jsonschema:"that are there"`
+	Media  []medium `json:"media,omitempty" jsonschema:"available"`
 	Others about    `json:"written_by_others"`
 }
 
@@ -106,8 +107,8 @@ func bookOf(b shape.Book) book {
 
 func find() tool.Tool {
 	return tool.New(tool.About{
-		Name: "books_find", Scopes: []account.Scope{account.ScopeRead}, Reads: true,
-		Description: "Lists the books of the library, or searches them.",
+		Name: "books_find", Scopes: []account.Scope{account.ScopeLibrary}, Reads: true,
+		Description: "Lists or searches the books of the library.",
 	}, func(ctx context.Context, c *tool.Call, in search) (answer tool.Answer[shelf], err error) {
 		query := tool.Query{"q": in.Words, "cursor": in.Cursor}.Page(in.Limit)
 		page, err := tool.Get[shape.Page[shape.Book]](ctx, c, "/v1/books", query)
@@ -121,7 +122,7 @@ func find() tool.Tool {
 type request struct {
 	BookID    tool.ID  `json:"book_id"`
 	MediaType medium   `json:"media_type"`
-	SourceURL string   `json:"source_url" jsonschema:"a magnet link, or the address of a .torrent file"`
+	SourceURL string   `json:"source_url" jsonschema:"magnet link, or URL of a .torrent file"`
 	Source    string   `json:"source,omitempty" jsonschema:"where the link was found"`
 	Key       tool.Key `json:"idempotency_key,omitempty"`
 }
@@ -130,7 +131,7 @@ func start() tool.Tool {
 	return tool.New(tool.About{
 		Name: "download", Scopes: []account.Scope{lifecycle.DownloadScope}, Repeatable: true,
 		Outside:     true,
-		Description: "Downloads a medium of a book by torrent. The one that is active already for it is given.",
+		Description: "Downloads a medium of a book by torrent. Returns the active download if there is one.",
 	}, func(ctx context.Context, c *tool.Call, in request) (answer tool.Answer[brief], err error) {
 		body := tool.Body{
 			"book_id": in.BookID, "media_type": in.MediaType, "source_url": in.SourceURL, "source": in.Source,

@@ -11,7 +11,7 @@ import (
 )
 
 type releaseSearch struct {
-	Words     string `json:"words" jsonschema:"of title and author"`
+	Words     string `json:"words" jsonschema:"from title and author"`
 	MediaType medium `json:"media_type"`
 
 	BookID tool.ID `json:"book_id,omitempty"`
@@ -19,7 +19,7 @@ type releaseSearch struct {
 
 type releaseList struct {
 	Releases []release `json:"releases" jsonschema:"most seeders first"`
-	Failed   []string  `json:"failed,omitempty" jsonschema:"indexers that gave no results"`
+	Failed   []string  `json:"failed,omitempty" jsonschema:"indexers that returned no results"`
 }
 
 type release struct {
@@ -45,7 +45,7 @@ func releaseOf(r shape.Release) release {
 func findReleases() tool.Tool {
 	return tool.New(tool.About{
 		Name: "releases_find", Scopes: []account.Scope{account.ScopeRead}, Reads: true, Outside: true,
-		Description: "Searches the indexers for releases of a book. The source_url of one is for download.",
+		Description: "Searches the indexers for releases of a book. Pass a source_url to download.",
 	}, func(ctx context.Context, c *tool.Call, in releaseSearch) (answer tool.Answer[releaseList], err error) {
 		query := url.Values{"q": {in.Words}, "media_type": {string(in.MediaType)}}
 		if in.BookID != "" {
@@ -60,5 +60,5 @@ func findReleases() tool.Tool {
 	})
 }
 
-// mostReleases is how many releases an agent gets: a magnet link is long.
+// mostReleases is how many releases an agent gets: magnet links are long.
 const mostReleases = 10

@@ -14,9 +14,9 @@ import (
 type wanted struct {
 	WorkspaceID tool.ID             `json:"workspace_id,omitempty"`
 	Status      lifecycle.TaskState `json:"status,omitempty"`
-	Assignee    string              `json:"assignee,omitempty" jsonschema:"the id of a user, or me"`
-	Ready       bool                `json:"ready,omitempty" jsonschema:"only those that can be claimed now"`
-	Limit       tool.Limit          `json:"limit,omitempty" jsonschema:"20 unless told"`
+	Assignee    string              `json:"assignee,omitempty" jsonschema:"a user's id, or me"`
+	Ready       bool                `json:"ready,omitempty" jsonschema:"only those claimable now"`
+	Limit       tool.Limit          `json:"limit,omitempty" jsonschema:"default 20"`
 	Cursor      string              `json:"cursor,omitempty"`
 }
 
@@ -28,7 +28,7 @@ type found struct {
 func find() tool.Tool {
 	return tool.New(tool.About{
 		Name: "tasks_find", Scopes: reads, Reads: true,
-		Description: "Lists the tasks that you may see, the newest first.",
+		Description: "Lists tasks visible to you, newest first.",
 	}, func(ctx context.Context, c *tool.Call, in wanted) (answer tool.Answer[found], err error) {
 		query := tool.Query{
 			"workspace_id": string(in.WorkspaceID), "status": string(in.Status), "assignee": in.Assignee, "cursor": in.Cursor,
@@ -48,12 +48,14 @@ func find() tool.Tool {
 
 type one struct {
 	TaskID tool.ID `json:"task_id"`
+	Cursor string  `json:"events_cursor,omitempty" jsonschema:"of the last result: earlier events"`
 }
 
 type whole struct {
 	full
-	Submitted *submission `json:"submitted,omitempty" jsonschema:"the newest result, if there is one"`
-	Events    []event     `json:"events" jsonschema:"what happened, the first 100"`
+	Submitted *submission `json:"submitted,omitempty" jsonschema:"the latest result, if any"`
+	Events    []event     `json:"events" jsonschema:"newest first"`
+	Cursor    string      `json:"events_cursor,omitempty" jsonschema:"there are earlier events"`
 }
 
 type submission struct {
@@ -63,22 +65,10 @@ type submission struct {
 	Others     work      `json:"written_by_others"`
 }
 
-// work is what somebody has done, as they say themselves.
+// work is a submitted result, as its author describes it.
 type work struct {
 	Result  tool.JSON `json:"result"`
 	Comment tool.Text `json:"comment,omitempty"`
-}
-
-// newest gives the last submission of a task; nil: there is none.
-func newest(ctx context.Context, c *tool.Call, id tool.ID) (*submission, error) {
-	page, err := tool.Get[shape.Page[shape.Submission]](ctx, c, taskPath(id, "/submissions"), url.Values{"limit": {"1"}})
-	if err != nil || len(page.Items) == 0 {
-		return nil, err
-	}
-	last := page.Items[0]
-	return &submission{
-		last.Seq, tool.ID(last.AuthorID), last.CreatedAt, work{tool.JSON(last.Result), tool.Text(last.Comment)},
-	}, nil
 }
 
 type event struct {
@@ -97,27 +87,33 @@ type remark struct {
 func get() tool.Tool {
 	return tool.New(tool.About{
 		Name: "task_get", Scopes: reads, Reads: true,
-		Description: "A task with its result, events and comments, and what you may do with it now.",
+		Description: "Returns a task with its result, events and comments, and what you may do with it now.",
 	}, func(ctx context.Context, c *tool.Call, in one) (answer tool.Answer[whole], err error) {
 		t, err := tool.Get[shape.Task](ctx, c, taskPath(in.TaskID, ""), nil)
 		if err != nil {
 			return answer, err
 		}
 
-		events, err := tool.Get[shape.Page[shape.History]](
-			ctx, c, taskPath(in.TaskID, "/events"), url.Values{"limit": {"100"}},
-		)
+		earlier := tool.Query{"order": "newest", "cursor": in.Cursor}.Page(50)
+		events, err := tool.Get[shape.Page[shape.History]](ctx, c, taskPath(in.TaskID, "/events"), earlier)
 		if err != nil {
 			return answer, err
 		}
 
-		submitted, err := newest(ctx, c, in.TaskID)
+		newest := url.Values{"limit": {"1"}}
+		submissions, err := tool.Get[shape.Page[shape.Submission]](ctx, c, taskPath(in.TaskID, "/submissions"), newest)
 		if err != nil {
 			return answer, err
+		}
+		var submitted *submission
+		for _, last := range submissions.Items {
+			submitted = &submission{
+				last.Seq, tool.ID(last.AuthorID), last.CreatedAt, work{tool.JSON(last.Result), tool.Text(last.Comment)},
+			}
 		}
 
 		return tool.Answer[whole]{Summary: fmt.Sprintf("Task %s is %s.", t.ID, t.Status), Value: whole{
-			full: fullOf(t), Submitted: submitted, Events: shape.List(events.Items, func(e shape.History) event {
+			full: fullOf(t), Submitted: submitted, Cursor: shape.Value(events.NextCursor), Events: shape.List(events.Items, func(e shape.History) event {
 				return event{
 					Type: e.Type, From: lifecycle.TaskState(e.From), To: lifecycle.TaskState(e.To), At: e.CreatedAt,
 					ActorID: shape.Value(e.ActorID), Others: remark{tool.Text(e.Comment)},

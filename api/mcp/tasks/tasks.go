@@ -1,4 +1,4 @@
-// Package tasks has the tools of tasks.
+// Package tasks has the tools for tasks.
 package tasks
 
 import (
@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// Part gives the tools of tasks.
+// Part returns the tools for tasks.
 func Part() tool.Part {
 	return tool.Part{
 		Workload: lifecycle.WorkloadTask, Options: options, Status: tool.NewStatus("tasks", standing),
@@ -46,7 +46,7 @@ type brief struct {
 	Others      words               `json:"written_by_others"`
 }
 
-// words are what people have written into a task.
+// words are a task's texts by people.
 type words struct {
 	Title       tool.Text   `json:"title"`
 	Labels      []tool.Text `json:"labels,omitempty"`
@@ -61,19 +61,19 @@ func briefOf(t shape.Task) brief {
 	}
 }
 
-// full is a task with what the caller may do with it now.
+// full is a task with the caller's current options.
 type full struct {
 	brief
 	CreatorID       tool.ID                `json:"creator_id"`
 	Visibility      visibility             `json:"visibility"`
-	LeaseExpiresAt  *time.Time             `json:"lease_expires_at,omitempty" jsonschema:"STUCK then, unless a heartbeat comes"`
+	LeaseExpiresAt  *time.Time             `json:"lease_expires_at,omitempty" jsonschema:"becomes STUCK then without a heartbeat"`
 	FencingToken    int64                  `json:"fencing_token,omitempty" jsonschema:"of your claim"`
-	Submission      int64                  `json:"submission,omitempty" jsonschema:"the newest of the assignee"`
-	Approved        bool                   `json:"approved,omitempty" jsonschema:"that submission is"`
+	Submission      int64                  `json:"submission,omitempty" jsonschema:"the assignee's latest"`
+	Approved        bool                   `json:"approved,omitempty" jsonschema:"that submission is approved"`
 	ReviewRequired  bool                   `json:"review_required,omitempty" jsonschema:"DONE needs an approval"`
 	OpenBlockers    []string               `json:"open_blockers,omitempty" jsonschema:"not DONE yet"`
 	AllowedActions  []lifecycle.TaskAction `json:"allowed_actions"`
-	AllowedStatuses []lifecycle.TaskState  `json:"allowed_statuses" jsonschema:"that the action status may lead to"`
+	AllowedStatuses []lifecycle.TaskState  `json:"allowed_statuses" jsonschema:"that the action status may set"`
 	UpdatedAt       time.Time              `json:"updated_at"`
 }
 
@@ -94,14 +94,14 @@ func fullOf(t shape.Task) full {
 	return f
 }
 
-// taskPath is the path of a task, or of something of it.
+// taskPath is the path of a task, or of one of its subresources.
 func taskPath(id tool.ID, of string) string { return "/v1/tasks/" + url.PathEscape(string(id)) + of }
 
-// stand is what the tool status shows of tasks.
+// stand is the tasks' part of the tool status.
 type stand struct {
 	Workspaces []place `json:"workspaces"`
-	Assigned   []brief `json:"assigned" jsonschema:"yours, the nearest deadline first"`
-	Ready      []brief `json:"ready" jsonschema:"some that you can claim now"`
+	Assigned   []brief `json:"assigned" jsonschema:"yours, nearest deadline first"`
+	Ready      []brief `json:"ready" jsonschema:"some claimable now"`
 }
 
 type place struct {
@@ -130,7 +130,7 @@ func standing(ctx context.Context, c *tool.Call) (s stand, err error) {
 	return s, err
 }
 
-// options gives what may be done to a task now.
+// options returns the possible actions on a task now.
 func options(ctx context.Context, c *tool.Call, id string) ([]tool.Option, error) {
 	all, err := tool.Get[shape.TaskOptions](ctx, c, "/v1/tasks/"+url.PathEscape(id)+"/actions", nil)
 	return shape.List(all.Items, func(o shape.TaskOption) tool.Option {
@@ -141,7 +141,7 @@ func options(ctx context.Context, c *tool.Call, id string) ([]tool.Option, error
 	}), err
 }
 
-// allowed gives what is possible in place of an action that was refused: no reasons, which explain gives.
+// allowed returns the possible actions after one was refused, without reasons: those are in explain.
 func allowed(ctx context.Context, c *tool.Call, id tool.ID) any {
 	if id == "" || !c.Grants(account.ScopeRead) {
 		return nil

@@ -18,30 +18,26 @@ import (
 
 // Call is one call of a tool.
 type Call struct {
-	Who      server.Principal
-	Tools    []string       // that the caller may call
-	api      *client.Client // as the caller
-	streams  *client.Client // the same, for answers without an end
-	readOnly bool
+	Who     server.Principal
+	Tools   []string       // that the caller may call
+	api     *client.Client // as the caller
+	streams *client.Client // the same, for responses without an end
 }
 
-// Grants says whether the caller's token has a scope.
+// Grants reports whether the caller's token has a scope.
 func (c *Call) Grants(scope account.Scope) bool { return c.Who.Require(scope) == nil }
-
-// ReadOnly says whether the caller's connection changes nothing.
-func (c *Call) ReadOnly() bool { return c.readOnly }
 
 // Get reads one resource of the API.
 func Get[T any](ctx context.Context, c *Call, path string, query url.Values) (T, error) {
 	return client.Ask[T](ctx, c.api, client.Call{Method: http.MethodGet, Path: path, Query: query})
 }
 
-// Open reads an answer of the API that has no end. The caller closes it, and ends ctx.
+// Open opens a response without an end. The caller closes it, and cancels ctx.
 func Open(ctx context.Context, c *Call, path string, query url.Values) (io.ReadCloser, error) {
 	return c.streams.Open(ctx, client.Call{Method: http.MethodGet, Path: path, Query: query})
 }
 
-// Post asks the API for a change. The same key again gives the first answer.
+// Post requests a change from the API. Repeating the key returns the first response.
 func Post[T any](ctx context.Context, c *Call, path string, body any, key Key) (T, error) {
 	return Send[T](ctx, c, http.MethodPost, path, body, key)
 }
@@ -53,7 +49,7 @@ func Send[T any](ctx context.Context, c *Call, method, path string, body any, ke
 	})
 }
 
-// Body is that of a request. Fields that are empty are left out: the API tells what has to be there.
+// Body is a request's body. Empty fields are omitted: the API reports missing ones.
 type Body map[string]any
 
 // MarshalJSON implements json.Marshaler.
@@ -67,10 +63,10 @@ func (b Body) MarshalJSON() ([]byte, error) {
 	return json.Marshal(filled)
 }
 
-// Query are the parameters of a list. Empty ones are left out.
+// Query has the parameters of a list. Empty ones are omitted.
 type Query map[string]string
 
-// Page gives the parameters for a page of a list, of 20 items unless told.
+// Page returns the parameters for a page of a list, 20 items by default.
 func (q Query) Page(limit Limit) url.Values {
 	values := url.Values{"limit": {strconv.Itoa(int(cmp.Or(limit, 20)))}}
 	for name, value := range q {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -22,36 +23,33 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Path is where the protocol is served.
+// Path is the URL path of the protocol.
 const Path = "/mcp"
 
-// ReadOnlyHeader with the value true hides all tools that change something, for one request.
-const ReadOnlyHeader = "X-MCP-Readonly"
-
-// longest is how long one request may take: a wait, and the answer after it.
+// longest is the time limit of one request: a wait, and the response after it.
 const longest = 60 * time.Second
 
-const instructions = "Stagecoach runs deliveries of files, tasks that agents share, downloads of books, and payments. " +
-	"Begin with the tool status; explain tells the rules, and why an action on a task is not possible now. " +
-	"Work on tasks: task_claim, task_heartbeat while you work, task_update when you are done. " +
-	"Instead of asking again and again, wait with events_wait. " +
-	"Send an idempotency_key with each change, and the same one when you repeat it. " +
+const instructions = "Stagecoach runs file deliveries, tasks shared by agents, book downloads and payments. " +
+	"Start with the tool status; explain gives the rules, and why an action on a task is not possible now. " +
+	"To work on tasks: task_claim, task_heartbeat while you work, task_update when you are done. " +
+	"Instead of polling, wait with events_wait. " +
+	"Send an idempotency_key with each change, and the same one when you retry it. " +
 	"A refusal has a code, the fields at fault and what is allowed instead. " + Warning
 
 type endpoint struct {
-	API    *server.Server // with all operations
+	API    *server.Server // with all operations registered
 	tools  []Tool
 	server *mcp.Server
 }
 
-// Register serves the protocol on the server of the API: streamable HTTP without sessions.
-func Register(api *server.Server, parts ...Part) error {
+// Register serves the protocol on the API's server: streamable HTTP without sessions.
+func Register(api *server.Server, parts ...Part) {
 	e := &endpoint{API: api}
 	us := &mcp.Implementation{Name: "stagecoach", Title: "Stagecoach", Version: api.Version}
 	e.server = mcp.NewServer(us, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-		// what a token sees is for its holder only, and changes with its scopes
+		// what a token sees is private to its holder, and changes with its scopes
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope, c.TTLMs = "private", 0 },
 	})
 
@@ -64,44 +62,48 @@ func Register(api *server.Server, parts ...Part) error {
 		}
 	}
 
-	origins := http.NewCrossOriginProtection()
-	if api.PublicURL != "" {
-		if err := origins.AddTrustedOrigin(api.PublicURL); err != nil {
-			return err
-		}
-	}
-
 	serving := func(*http.Request) *mcp.Server { return e.server }
 	streamable := mcp.NewStreamableHTTPHandler(serving, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: server.MaxBody, PropagateRequestCancellation: true,
-		DisableLocalhostProtection: true, // a strange site that reaches this address has no token
+		DisableLocalhostProtection: true, // a foreign site that reaches this address has no token
 	})
 
-	api.Mux.Handle(Path, origins.Handler(e.fromOurPages(e.admitted(streamable))))
-	return nil
+	api.Mux.Handle(Path, e.fromOurPages(e.admitted(streamable)))
 }
 
-// fromOurPages refuses requests of pages of other hosts, as the protocol asks of servers. A host that a strange site
-// has made a name of this address would pass the check before this one. What is no browser sends no Origin.
+// fromOurPages admits pages of the service's own origin and of programs on this machine, such as the MCP inspector, and
+// refuses those of other hosts, as the protocol requires of servers. Clients other than browsers send no Origin.
 func (e *endpoint) fromOurPages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		origin := r.Header.Get("Origin")
-		if at, err := url.Parse(origin); origin != "" && origin != e.API.PublicURL && (err != nil || !isLoopback(at.Hostname())) {
+		origin, header := r.Header.Get("Origin"), w.Header()
+		at, err := url.Parse(origin)
+		local := err == nil && (at.Hostname() == "localhost" || net.ParseIP(at.Hostname()).IsLoopback())
+		switch site := r.Header.Get("Sec-Fetch-Site"); {
+		case origin == "" && (site == "" || site == "same-origin" || site == "none"):
+			next.ServeHTTP(w, r)
+			return
+		case origin == "" || origin != e.API.PublicURL && !local:
 			server.NewProblem(fault.InsufficientAccess, "pages of this origin may not use the tools").Write(w)
 			return
 		}
-		next.ServeHTTP(w, r)
-	})
-}
 
-func isLoopback(host string) bool {
-	address := net.ParseIP(host)
-	return host == "localhost" || address != nil && address.IsLoopback()
+		header.Add("Vary", "Origin")
+		header.Set("Access-Control-Allow-Origin", origin)
+		header.Set("Access-Control-Expose-Headers", "Mcp-Protocol-Version, Retry-After, WWW-Authenticate")
+		if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		header.Set("Access-Control-Allow-Methods", http.MethodPost)
+		header.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers")) // the token decides
+		header.Set("Access-Control-Max-Age", "600")
+		w.WriteHeader(http.StatusNoContent)
+	})
 }
 
 type callKey struct{}
 
-// requestOf gives who sends a request, and the HTTP request's own context.
+// requestOf returns the call of a request, and the HTTP request's own context.
 func requestOf(ctx context.Context) (*Call, context.Context) {
 	held, _ := ctx.Value(callKey{}).(*request)
 	if held == nil {
@@ -115,8 +117,8 @@ type request struct {
 	ctx  context.Context
 }
 
-// admitted serves those whose token is valid. Each request is admitted and counted once, here; what its tool asks of
-// the API is asked as the same user.
+// admitted serves requests with a valid token. Each request is admitted and counted once, here; the API calls of its
+// tool are made as the same user.
 func (e *endpoint) admitted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), longest)
@@ -138,14 +140,17 @@ func (e *endpoint) admitted(next http.Handler) http.Handler {
 			return
 		}
 
-		if bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) { // one request is one call of the rate limit
+		if bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) { // a request counts as one call for the rate limit
 			server.NewProblem(fault.Validation, "send one message at a time").Write(w)
 			return
 		}
 
 		r.Body = io.NopCloser(bytes.NewReader(body))
+		if accept := r.Header.Get("Accept"); accept == "" || strings.Contains(accept, "application/json") || strings.Contains(accept, "*/*") {
+			r.Header.Set("Accept", "application/json, text/event-stream") // the SDK requires both, and no response is a stream
+		}
 
-		call := e.callOf(r, who, server.BearerToken(authorization))
+		call := e.callOf(who, server.BearerToken(authorization))
 		for _, t := range e.tools {
 			if e.closed(call, t) == nil {
 				call.Tools = append(call.Tools, t.Name)
@@ -159,8 +164,8 @@ func (e *endpoint) admitted(next http.Handler) http.Handler {
 	})
 }
 
-// callOf makes what the tools of a request reach the API with.
-func (e *endpoint) callOf(r *http.Request, who server.Principal, token string) *Call {
+// callOf builds the Call through which a request's tools reach the API.
+func (e *endpoint) callOf(who server.Principal, token string) *Call {
 	as := func(transport http.RoundTripper) *client.Client {
 		return &client.Client{Token: token, HTTP: &http.Client{
 			Transport:     transport,
@@ -168,31 +173,28 @@ func (e *endpoint) callOf(r *http.Request, who server.Principal, token string) *
 		}}
 	}
 	return &Call{
-		Who: who, readOnly: r.Header.Get(ReadOnlyHeader) == "true",
+		Who: who,
 		api: as(server.InProcess{Handler: e.API}), streams: as(server.InProcessStream{Handler: e.API, Log: e.API.Log}),
 	}
 }
 
-// closed says why a caller may not call a tool; nil: they may.
+// closed returns why a caller may not call a tool; nil: they may.
 func (e *endpoint) closed(c *Call, t Tool) error {
 	switch {
 	case t.Admins && !c.Who.User.IsAdmin():
 		return fault.New(fault.InsufficientAccess, "this is for administrators")
-	case c.readOnly && !t.Reads:
-		return fault.New(fault.InsufficientAccess, "this connection only reads")
 	default:
 		return t.require(c.Who)
 	}
 }
 
-// methods are those of the protocol that are served.
+// methods are the served methods of the protocol.
 var methods = []string{
 	"initialize", "notifications/initialized", "notifications/cancelled", "ping", "server/discover", "tools/list",
 	"tools/call",
 }
 
-// guarded lets a method run as long as its HTTP request, answers a panic, and hides the tools that a caller may not
-// call.
+// guarded bounds a method by its HTTP request, recovers from panics, and hides tools that a caller may not call.
 func (e *endpoint) guarded(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
 		if !slices.Contains(methods, method) {
@@ -210,7 +212,7 @@ func (e *endpoint) guarded(next mcp.MethodHandler) mcp.MethodHandler {
 
 		defer func() {
 			if cause := recover(); cause != nil {
-				e.API.Log.Error("a tool panicked", "request", server.RequestID(ctx), "cause", cause, "stack", string(debug.Stack()))
+				e.API.Log.Error("tool panicked", "request", server.RequestID(ctx), "cause", cause, "stack", string(debug.Stack()))
 				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the service has failed"}
 			}
 		}()
@@ -250,8 +252,8 @@ func (e *endpoint) handler(t Tool) mcp.ToolHandler {
 	}
 }
 
-// framed gives a sentence of ours and a document, for clients that show agents the text only. The frame is another one
-// in each answer, so that no text inside can end it.
+// framed combines a sentence of ours and a document, for clients that show agents only text. The frame differs in each
+// response, so that no text inside can end it.
 func framed(sentence string, value any) (string, error) {
 	document, err := json.Marshal(value)
 	if err != nil {

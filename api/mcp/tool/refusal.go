@@ -13,10 +13,10 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// ProblemKey is where programs find a refusal in the _meta of a result.
+// ProblemKey is the key of a refusal in a result's _meta, for programs.
 const ProblemKey = "stagecoach/problem"
 
-// Problem is why a call was refused, and what is allowed in place of it.
+// Problem is why a call was refused, and what is allowed instead.
 type Problem struct {
 	Code    fault.Code         `json:"code"`
 	Detail  string             `json:"detail"`
@@ -25,7 +25,7 @@ type Problem struct {
 	Instead any                `json:"allowed_instead,omitempty"`
 }
 
-// problemOf gives what a caller sees of an error; it has no words of others. false: the error is ours.
+// problemOf converts an error to what the caller may see; it contains no text by others. false: an internal error.
 func problemOf(err error) (Problem, bool) {
 	if refusal, ok := errors.AsType[*client.Refusal](err); ok {
 		return Problem{Code: refusal.Code, Detail: refusal.Sentence(), Details: refusal.Details, Errors: refusal.Errors}, true
@@ -43,25 +43,20 @@ func problemOf(err error) (Problem, bool) {
 	return p, true
 }
 
-// refusal gives the result of a call that was refused. It is no error of the protocol: the agent is to read it.
+// refusal returns the result of a refused call. It is not a protocol error: the agent is supposed to read it.
 func (e *endpoint) refusal(
 	ctx context.Context, c *Call, t Tool, arguments json.RawMessage, err error,
 ) *mcp.CallToolResult {
 	problem, known := problemOf(err)
 	if !known && ctx.Err() == nil {
-		e.API.Log.Error("a tool failed", "tool", t.Name, "error", err)
+		e.API.Log.Error("tool failed", "tool", t.Name, "error", err)
 	}
 
-	if t.rejected != nil && conflicts(err) {
+	refusal, _ := errors.AsType[*client.Refusal](err)
+	if t.rejected != nil && refusal != nil && (refusal.Status == http.StatusConflict || refusal.Status == http.StatusForbidden) {
 		problem.Instead = t.rejected(ctx, c, arguments)
 	}
 	return refused(problem)
-}
-
-// conflicts says whether something else may be possible where this is not.
-func conflicts(err error) bool {
-	refusal, ok := errors.AsType[*client.Refusal](err)
-	return ok && (refusal.Status == http.StatusConflict || refusal.Status == http.StatusForbidden)
 }
 
 func refused(p Problem) *mcp.CallToolResult {

@@ -14,22 +14,22 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// ID names a thing of the record.
+// ID is the id of an entity.
 type ID string
 
 // Seconds is how long a call may wait.
 type Seconds int
 
-// MaxWait is how long a call may wait for something to happen. It is below the patience of common clients.
+// MaxWait is how long a call may wait for something to happen, in seconds. It is below the timeout of common clients.
 const MaxWait = 25
 
-// Limit is how many items a list gives.
+// Limit is the maximum number of items in a list.
 type Limit int
 
-// Key makes a change that is sent twice one change.
+// Key is an idempotency key.
 type Key string
 
-// schemas are those of types that say more than their kind.
+// schemas are those of types that need more than their Go kind.
 var schemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[ID]():        {Type: "string", Pattern: `^[1-9]\d{0,18}$`},
 	reflect.TypeFor[Seconds]():   {Type: "integer", Minimum: new(0.0), Maximum: new(float64(MaxWait))},
@@ -40,21 +40,17 @@ var schemas = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[time.Time](): {Type: "string"},
 }
 
-func enum[T ~string](values ...T) *jsonschema.Schema {
+// Enum restricts a text type to the given values, in the schemas of all tools.
+func Enum[T ~string](values ...T) bool {
 	s := &jsonschema.Schema{Type: "string"}
 	for _, value := range values {
 		s.Enum = append(s.Enum, string(value))
 	}
-	return s
-}
-
-// Enum gives a type of text the values that it may have, in the schemas of all tools.
-func Enum[T ~string](values ...T) bool {
-	schemas[reflect.TypeFor[T]()] = enum(values...)
+	schemas[reflect.TypeFor[T]()] = s
 	return true
 }
 
-// Pattern gives a type of text the form that it must have, in the schemas of all tools.
+// Pattern restricts a text type to a pattern, in the schemas of all tools.
 func Pattern[T ~string](pattern string) bool {
 	schemas[reflect.TypeFor[T]()] = &jsonschema.Schema{Type: "string", Pattern: pattern}
 	return true
@@ -74,15 +70,8 @@ func inputOf[T any]() *jsonschema.Schema {
 	return s
 }
 
-// listed gives the schema of arguments as agents see it: without forms, which are those of what answers have.
-func listed(input *jsonschema.Schema) *jsonschema.Schema {
-	s := input.CloneSchemas()
-	walk(s, func(s *jsonschema.Schema) { s.Pattern = "" })
-	return s
-}
-
-// outputOf gives the schema of an answer: its fields and their types. It says neither which are always there nor which
-// values they have, because agents pay for it with each list of the tools, and a later version may add fields.
+// outputOf returns the schema of a result: its fields and their types. It has neither enums nor the list of required
+// fields, because agents pay for it with each list of the tools, and a later version may add fields.
 func outputOf[T any]() *jsonschema.Schema {
 	s := schemaOf[T]()
 	walk(s, func(s *jsonschema.Schema) {
@@ -95,7 +84,7 @@ func outputOf[T any]() *jsonschema.Schema {
 	return s
 }
 
-// shallow forgets what the items of lists have.
+// shallow removes the fields of list items.
 func shallow(s *jsonschema.Schema) *jsonschema.Schema {
 	walk(s, func(s *jsonschema.Schema) {
 		if s.Items != nil {
@@ -105,7 +94,7 @@ func shallow(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// withoutNull gives a schema's types without null: what is missing is left out.
+// withoutNull returns a schema's types without null: missing fields are omitted.
 func withoutNull(s *jsonschema.Schema) (types []string, one string) {
 	if len(s.Types) == 2 && s.Types[0] == "null" {
 		return nil, s.Types[1]
@@ -125,30 +114,26 @@ func walk(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	}
 }
 
-func resolve(s *jsonschema.Schema) *jsonschema.Resolved {
-	resolved, err := s.Resolve(nil)
-	if err != nil {
-		panic(err) // the types are ours
-	}
-	return resolved
-}
-
-// read gives the arguments of a call, or refuses them as the API refuses a body.
+// read validates and decodes a call's arguments. It refuses them as the API refuses a body.
 func read[In any](schema *jsonschema.Resolved, arguments json.RawMessage) (in In, err error) {
 	if len(bytes.TrimSpace(arguments)) == 0 || string(bytes.TrimSpace(arguments)) == "null" {
 		arguments = json.RawMessage("{}")
 	}
 
-	var plain any
-	if err := json.Unmarshal(arguments, &plain); err != nil {
+	plain, err := decode(arguments)
+	if err != nil {
 		return in, fault.Invalid("arguments", "these arguments are not JSON")
 	}
+	plain = lenient(schema.Schema(), plain)
 	if _, isObject := plain.(map[string]any); !isObject {
 		return in, fault.Invalid("arguments", "the arguments of a tool are an object")
 	}
 
 	if err := schema.Validate(plain); err != nil {
 		return in, misfit(err)
+	}
+	if arguments, err = json.Marshal(plain); err != nil {
+		return in, err
 	}
 	if err := json.Unmarshal(arguments, &in); err != nil {
 		wrong, _ := errors.AsType[*json.UnmarshalTypeError](err)
@@ -167,7 +152,7 @@ var (
 	absent  = regexp.MustCompile(`missing properties: \["([^"]*)"`)
 )
 
-// misfit makes a fault of what does not fit a schema.
+// misfit converts a schema validation error to a fault.
 func misfit(err error) error {
 	text := err.Error()
 	var path []string
@@ -182,7 +167,7 @@ func misfit(err error) error {
 		}
 	}
 
-	message := place.ReplaceAllString(text, "")
+	message := strings.ReplaceAll(place.ReplaceAllString(text, ""), "<invalid reflect.Value>", "null")
 	if found := unknown.FindStringSubmatch(text); found != nil {
 		path, message = append(path, found[1]), "this argument is not known"
 	} else if found := absent.FindStringSubmatch(text); found != nil {

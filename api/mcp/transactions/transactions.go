@@ -1,4 +1,4 @@
-// Package transactions has the tools of Stars, transactions and payments.
+// Package transactions has the tools for Stars, transactions and payments.
 package transactions
 
 import (
@@ -13,8 +13,8 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// Part gives the tools of transactions. They only read: people decide about money, in the bot, on the pages and with the
-// command line.
+// Part returns the tools for transactions. They are read-only: people decide about money, in the bot, on the pages and
+// with the command line.
 func Part() tool.Part {
 	return tool.Part{
 		Workload: lifecycle.WorkloadTransaction,
@@ -31,24 +31,24 @@ var _ = tool.Enum(append(
 )...) && tool.Pattern[hash]("^[0-9a-f]{64}$")
 
 type wish struct {
-	Username string `json:"username,omitempty" jsonschema:"who gets the Stars"`
+	Username string `json:"username,omitempty" jsonschema:"recipient of the Stars"`
 	Stars    int64  `json:"stars,omitempty"`
 }
 
 type terms struct {
-	Address    string     `json:"address" jsonschema:"where GRAM (ex TON) is sent"`
+	Address    string     `json:"address" jsonschema:"where to send GRAM (ex TON)"`
 	LeastStars int64      `json:"least_stars"`
-	PriceNano  int64      `json:"price_nano,omitempty" jsonschema:"of least_stars; absent: not known now"`
+	PriceNano  int64      `json:"price_nano,omitempty" jsonschema:"of least_stars; absent: currently unknown"`
 	GoodUntil  *time.Time `json:"good_until,omitempty"`
-	AmountNano int64      `json:"amount_nano,omitempty" jsonschema:"to send for so many Stars"`
+	AmountNano int64      `json:"amount_nano,omitempty" jsonschema:"to send for that many Stars"`
 	Comment    string     `json:"comment,omitempty" jsonschema:"to send with it"`
-	Link       string     `json:"link,omitempty" jsonschema:"opens a wallet; a person pays"`
+	Link       string     `json:"link,omitempty" jsonschema:"opens a wallet for a person to pay"`
 }
 
 func quote() tool.Tool {
 	return tool.New(tool.About{
 		Name: "stars_quote", Scopes: reads, Reads: true, Outside: true,
-		Description: "What Telegram Stars cost now, and how a person pays for them. It buys nothing.",
+		Description: "The current price of Telegram Stars, and how a person pays for them. Buys nothing.",
 	}, func(ctx context.Context, c *tool.Call, in wish) (answer tool.Answer[terms], err error) {
 		query := url.Values{}
 		if in.Username != "" {
@@ -60,7 +60,7 @@ func quote() tool.Tool {
 		}
 
 		t, err := tool.Get[shape.StarsTerms](ctx, c, "/v1/stars", query)
-		return tool.Answer[terms]{Summary: "Nothing is bought.", Value: terms{
+		return tool.Answer[terms]{Summary: "Nothing was bought.", Value: terms{
 			Address: t.Address, LeastStars: t.LeastStars, PriceNano: shape.Value(t.PriceNano), GoodUntil: t.GoodUntil,
 			AmountNano: shape.Value(t.AmountNano), Comment: shape.Value(t.Comment), Link: shape.Value(t.Link),
 		}}, err
@@ -84,7 +84,7 @@ type brief struct {
 	Others         payer                         `json:"written_by_others"`
 }
 
-// payer is what the sender of a transfer has written, and what others have said about it.
+// payer is what the sender of a transfer wrote, and what others said about it.
 type payer struct {
 	Username     tool.Text `json:"username,omitempty"`
 	ErrorMessage tool.Text `json:"error_message,omitempty"`
@@ -102,8 +102,8 @@ func briefOf(t shape.Transaction) brief {
 
 type wanted struct {
 	Status    lifecycle.TransactionState `json:"status,omitempty"`
-	Attention bool                       `json:"attention,omitempty" jsonschema:"only those that an administrator has to decide"`
-	Limit     tool.Limit                 `json:"limit,omitempty" jsonschema:"20 unless told"`
+	Attention bool                       `json:"attention,omitempty" jsonschema:"only those that need an administrator's decision"`
+	Limit     tool.Limit                 `json:"limit,omitempty" jsonschema:"default 20"`
 	Cursor    string                     `json:"cursor,omitempty"`
 }
 
@@ -115,7 +115,7 @@ type found struct {
 func find() tool.Tool {
 	return tool.New(tool.About{
 		Name: "transactions_find", Scopes: reads, Admins: true, Reads: true,
-		Description: "Lists transactions, the newest first.",
+		Description: "Lists transactions, newest first.",
 	}, func(ctx context.Context, c *tool.Call, in wanted) (answer tool.Answer[found], err error) {
 		query := tool.Query{"status": string(in.Status), "cursor": in.Cursor}.Page(in.Limit)
 		if in.Attention {
@@ -157,18 +157,12 @@ type payment struct {
 	ChainHash  string `json:"chain_hash,omitempty"`
 }
 
-func path(h hash, of string) string { return "/v1/transactions/" + url.PathEscape(string(h)) + of }
-
-func read(ctx context.Context, c *tool.Call, h hash) (shape.WholeTransaction, error) {
-	return tool.Get[shape.WholeTransaction](ctx, c, path(h, ""), nil)
-}
-
 func get() tool.Tool {
 	return tool.New(tool.About{
 		Name: "transaction_get", Scopes: reads, Admins: true, Reads: true,
-		Description: "A transaction with its events and payments.",
+		Description: "Returns a transaction with its events and payments.",
 	}, func(ctx context.Context, c *tool.Call, in one) (answer tool.Answer[whole], err error) {
-		t, err := read(ctx, c, in.Hash)
+		t, err := tool.Get[shape.WholeTransaction](ctx, c, "/v1/transactions/"+url.PathEscape(string(in.Hash)), nil)
 		return tool.Answer[whole]{Summary: fmt.Sprintf("The transaction is %s.", t.Status), Value: whole{
 			brief: briefOf(t.Transaction), Events: shape.List(t.Events, func(e shape.History) event {
 				return event{e.Type, e.To, e.CreatedAt, remark{tool.Text(e.Comment)}}
@@ -187,32 +181,27 @@ type balance struct {
 
 type money struct {
 	Balances       []balance `json:"balances"`
-	ChainNano      *int64    `json:"chain_nano,omitempty" jsonschema:"what the wallet has on the chain; absent: not known now"`
-	DifferenceNano *int64    `json:"difference_nano,omitempty" jsonschema:"of chain and ledger; 0 as it should be"`
+	ChainNano      *int64    `json:"chain_nano,omitempty" jsonschema:"wallet balance on the chain; absent: currently unknown"`
+	DifferenceNano *int64    `json:"difference_nano,omitempty" jsonschema:"chain minus ledger; 0 as expected"`
 	Paused         bool      `json:"paused" jsonschema:"by an administrator"`
-	Held           bool      `json:"held" jsonschema:"by the program"`
+	Held           bool      `json:"held" jsonschema:"automatically"`
 }
 
 func ledger() tool.Tool {
 	return tool.New(tool.About{
 		Name: "ledger", Scopes: []account.Scope{account.ScopeOperate}, Admins: true,
 		Reads: true, Outside: true,
-		Description: "The balances of the ledger, what the wallet has on the chain, and what stops payments.",
+		Description: "Returns the ledger balances, the wallet's balance on the chain, and what stops payments.",
 	}, func(ctx context.Context, c *tool.Call, _ struct{}) (answer tool.Answer[money], err error) {
 		solvency, err := tool.Get[shape.Solvency](ctx, c, "/v1/payments/solvency", nil)
 		if err != nil {
 			return answer, err
 		}
-		queue, err := switches(ctx, c)
+		queue, err := tool.Get[shape.Queue](ctx, c, "/v1/payments/queue", url.Values{"limit": {"1"}})
 		return tool.Answer[money]{Summary: "All amounts are in nanoTON.", Value: money{
 			Balances:  shape.List(solvency.Balances, func(b shape.Balance) balance { return balance(b) }),
 			ChainNano: solvency.ChainNano, DifferenceNano: solvency.DifferenceNano, Paused: queue.Pause != nil,
 			Held: queue.Hold != nil,
 		}}, err
 	})
-}
-
-func switches(ctx context.Context, c *tool.Call) (shape.Switches, error) {
-	queue, err := tool.Get[shape.Queue](ctx, c, "/v1/payments/queue", url.Values{"limit": {"1"}})
-	return queue.Switches, err
 }

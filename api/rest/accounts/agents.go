@@ -16,9 +16,9 @@ const (
 	agentEventsCursor = "agent events"
 )
 
-// AgentPath names an agent of the caller's. It is exported, as all embedded types here, for huma to see its fields.
+// AgentPath names one of the caller's agents. Like all embedded types here it is exported for huma to see its fields.
 type AgentPath struct {
-	ID string `path:"id" example:"9" doc:"The id of an agent of yours"`
+	ID string `path:"id" example:"9" doc:"ID of one of your agents"`
 }
 
 type createAgentInput struct {
@@ -37,10 +37,10 @@ type agentPageInput struct {
 
 type agentTokenInput struct {
 	AgentPath
-	Token string `path:"token" example:"12" doc:"The id of a token"`
+	Token string `path:"token" example:"12" doc:"Token ID"`
 }
 
-// registerAgents adds the operations of a user's own agents.
+// registerAgents adds the operations on a user's own agents.
 func (h *handlers) registerAgents() {
 	agents := server.Group{
 		Server: h.Server, Tag: "Agents", Access: server.ForUsers, Scope: account.ScopeTokens, Subject: "agent",
@@ -50,50 +50,50 @@ func (h *handlers) registerAgents() {
 
 	server.Register(agents, server.Operation{
 		Id: "create-agent", Route: "POST /v1/agents", Confirms: true, Status: http.StatusCreated,
-		Summary: "Make an agent of yours: a program with a name and tokens of its own",
-		Description: "The answer holds its first token, this once. It grants no scope, and lasts no longer, than the token of the request, and the agent ends with that. It " +
-			"acts in the workspaces to which it is added: you may add it wherever you are a member. It is blocked while you are.",
+		Summary: "Create an agent: a program with its own name and tokens",
+		Description: "The response contains its first token, shown only once. Its scopes and lifetime cannot exceed those of the request's token, and the agent ends with that token. It " +
+			"acts in the workspaces that it is added to: you may add it wherever you are a member. It is blocked while you are.",
 		Faults: []fault.Code{fault.QuotaExceeded},
 	}, h.createAgent)
 
 	server.Register(agents, server.Operation{
 		Id: "list-agents", Route: "GET /v1/agents", Scope: account.ScopeRead,
-		Summary: "List your agents, the oldest first, those that have ended too",
+		Summary: "List your agents, including ended ones, oldest first",
 	}, h.listAgents)
 
 	server.Register(agents, server.Operation{
 		Id: "get-agent", Route: "GET /v1/agents/{id}", Scope: account.ScopeRead,
-		Summary: "Get an agent of yours", Faults: found,
+		Summary: "Get one of your agents", Faults: found,
 	}, h.getAgent)
 
 	server.Register(agents, server.Operation{
 		Id: "list-agent-events", Route: "GET /v1/agents/{id}/events", Scope: account.ScopeRead,
-		Summary: "What an agent of yours has done, the newest first", Faults: found,
+		Summary: "List what one of your agents did, newest first", Faults: found,
 	}, h.listAgentEvents)
 
 	server.Register(agents, server.Operation{
 		Id: "end-agent", Route: "DELETE /v1/agents/{id}",
-		Summary:     "End an agent of yours for good",
-		Description: "Its tokens end at once with all that they have made, its tasks in work are NEW again, and its deliveries are cancelled. Once more changes nothing. The token of the request needs each scope of the agent's tokens.",
+		Summary:     "End one of your agents permanently",
+		Description: "Immediately revokes its tokens and everything created with them, returns its tasks in progress to NEW and cancels its deliveries. Idempotent. The request's token needs every scope of the agent's tokens.",
 		Faults:      append([]fault.Code{fault.TemporalUnavailable}, found...),
 	}, h.endAgent)
 
 	server.Register(agents, server.Operation{
 		Id: "list-agent-tokens", Route: "GET /v1/agents/{id}/tokens", Scope: account.ScopeRead,
-		Summary: "List the tokens of an agent of yours, the oldest first", Faults: found,
+		Summary: "List the tokens of one of your agents, oldest first", Faults: found,
 	}, h.listAgentTokens)
 
 	server.Register(agents, server.Operation{
 		Id: "create-agent-token", Route: "POST /v1/agents/{id}/tokens", Confirms: true, Status: http.StatusCreated,
-		Summary:     "Make another token for an agent of yours",
-		Description: "The answer holds its secret, this once. It grants no scope, and lasts no longer, than the token of the request.",
+		Summary:     "Create another token for one of your agents",
+		Description: "The response contains its secret, shown only once. Its scopes and lifetime cannot exceed those of the request's token.",
 		Faults:      append([]fault.Code{fault.QuotaExceeded, fault.InvalidTransition}, found...),
 	}, h.createAgentToken)
 
 	server.RegisterSilent(agents, server.Operation{
 		Id: "revoke-agent-token", Route: "DELETE /v1/agents/{id}/tokens/{token}",
-		Summary:     "End a token of an agent of yours at once, and all that it has made",
-		Description: "Not one with a scope that the token of the request does not have.",
+		Summary:     "Revoke a token of one of your agents and everything created with it",
+		Description: "The request's token needs every scope of the token that it revokes.",
 		Faults:      append([]fault.Code{fault.TokenNotFound, fault.TemporalUnavailable}, found...),
 	}, h.revokeAgentToken)
 }
@@ -105,7 +105,7 @@ func agentFrom(u account.User) shape.Agent {
 func (h *handlers) createAgent(ctx context.Context, in *createAgentInput) (none shape.Agent, err error) {
 	owner := server.Caller(ctx)
 	if owner.OwnerID != nil {
-		return none, fault.New(fault.InsufficientAccess, "an agent has no agents: its owner makes them")
+		return none, fault.New(fault.InsufficientAccess, "an agent cannot have agents: its owner creates them")
 	}
 
 	first, err := newAgentToken(ctx, "first", in.Body)
@@ -124,7 +124,7 @@ func (h *handlers) createAgent(ctx context.Context, in *createAgentInput) (none 
 	return body, nil
 }
 
-// newAgentToken is a token for an agent as it was asked for. Agents have no scopes of administrators.
+// newAgentToken returns a token for an agent as requested. Agents get no administrator scopes.
 func newAgentToken(ctx context.Context, name string, asked tokenRequest) (account.Token, error) {
 	if err := roleAllows(account.RoleUser, asked.Scopes); err != nil {
 		return account.Token{}, err
@@ -190,7 +190,7 @@ func (h *handlers) createAgentToken(ctx context.Context, in *createAgentTokenInp
 		return none, err
 	}
 	if agent.Status != account.UserActive {
-		return none, fault.New(fault.InvalidTransition, "this agent has ended: make another one")
+		return none, fault.New(fault.InvalidTransition, "this agent has ended: create another one")
 	}
 
 	wanted, err := newAgentToken(ctx, in.Body.Name, in.Body)
@@ -224,7 +224,7 @@ func (h *handlers) revokeAgentToken(ctx context.Context, in *agentTokenInput) er
 	return h.ended(ctx, in.ID, foreign(ctx, agent), ended)
 }
 
-// agent finds an agent of the caller's; administrators find those of everybody.
+// agent returns an agent of the caller; administrators may access everybody's.
 func (h *handlers) agent(ctx context.Context, id string) (account.User, error) {
 	owner := server.Caller(ctx)
 	if owner.IsAdmin() {
@@ -233,16 +233,16 @@ func (h *handlers) agent(ctx context.Context, id string) (account.User, error) {
 	return h.Store.Accounts.AgentByID(ctx, owner.ID, server.PathID(id))
 }
 
-// foreign reports whether only an administrator's right allows to change an agent.
+// foreign reports whether only the administrator role lets the caller change an agent.
 func foreign(ctx context.Context, agent account.User) bool {
 	return *agent.OwnerID != server.Caller(ctx).ID
 }
 
-// noAgent refuses what agents cannot be.
+// noAgent refuses to make an agent an administrator.
 func (h *handlers) noAgent(ctx context.Context, id int64) error {
 	user, err := h.Store.Accounts.UserByID(ctx, id)
 	if err == nil && user.OwnerID != nil {
-		err = fault.Invalid("role", "an agent is no administrator")
+		err = fault.Invalid("role", "an agent cannot be an administrator")
 	}
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// createLink makes a link that signs the caller in on the pages.
+// createLink creates a link that signs the caller in on the pages.
 func (h *handlers) createLink(ctx context.Context, _ *struct{}) (none shape.SignInLink, err error) {
 	who, link := server.PrincipalOf(ctx), account.NewSecret()
 	if err := h.Store.Accounts.NewLink(ctx, who.User.ID, link, who.Token.Grants(who.User.Role), who.Maker()); err != nil {

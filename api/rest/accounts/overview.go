@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// getOverview counts what is under way: the caller's, or everybody's for administrators.
+// getOverview counts entities in progress: the caller's, or everybody's for administrators.
 func (h *handlers) getOverview(ctx context.Context, _ *struct{}) (shape.Overview, error) {
 	user := server.Caller(ctx)
 	if user.IsAdmin() {
@@ -20,7 +20,7 @@ func (h *handlers) getOverview(ctx context.Context, _ *struct{}) (shape.Overview
 	return server.Shown(counts, err, overviewFrom)
 }
 
-// overviewFrom leaves out the states in which things end.
+// overviewFrom leaves out final states.
 func overviewFrom(counts []operations.Count) shape.Overview {
 	body := shape.Overview{Live: map[string]map[string]int64{}}
 	found := map[operations.Count]int64{}

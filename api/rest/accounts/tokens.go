@@ -14,7 +14,7 @@ import (
 
 const tokensCursor = "tokens"
 
-// tokenFrom shows a token of a user of this role to a caller.
+// tokenFrom shows a token of a user with this role to a caller.
 func tokenFrom(who server.Principal, role string) func(account.Token) shape.Token {
 	return func(t account.Token) shape.Token {
 		return shape.Token{
@@ -31,16 +31,16 @@ type createTokenInput struct {
 	Body tokenRequest `nameHint:"TokenRequest"`
 }
 
-// tokenRequest asks for a token.
+// tokenRequest requests a token.
 type tokenRequest struct {
 	Name      string          `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"nightly import"`
-	Scopes    []account.Scope `json:"scopes" minItems:"1" maxItems:"10" enum:"read,files,deliveries,tasks,downloads,webhooks,tokens,money,operate,users" doc:"Each once, and at most those of the token of this request"`
-	ExpiresAt *time.Time      `json:"expires_at,omitempty" example:"2026-06-01T00:00:00Z" doc:"At the latest when the token of this request ends, which is the default"`
+	Scopes    []account.Scope `json:"scopes" minItems:"1" maxItems:"11" enum:"read,library,files,deliveries,tasks,downloads,webhooks,tokens,money,operate,users" doc:"No duplicates, and none that the request's token lacks"`
+	ExpiresAt *time.Time      `json:"expires_at,omitempty" example:"2026-06-01T00:00:00Z" doc:"No later than the expiry of the request's token, which is the default"`
 }
 
-// TokenPath names a token of the caller's. It is exported, as all embedded types here, for huma to see its fields.
+// TokenPath names one of the caller's tokens. Like all embedded types here it is exported for huma to see its fields.
 type TokenPath struct {
-	ID string `path:"id" example:"12" doc:"The id of a token"`
+	ID string `path:"id" example:"12" doc:"Token ID"`
 }
 
 type rotateTokenInput struct {
@@ -49,8 +49,8 @@ type rotateTokenInput struct {
 }
 
 type tokenRotation struct {
-	GraceSeconds int64      `json:"grace_seconds,omitempty" minimum:"0" maximum:"604800" default:"0" doc:"How long the old secret is good besides the new one"`
-	ExpiresAt    *time.Time `json:"expires_at,omitempty" example:"2026-06-01T00:00:00Z" doc:"Another end; left out: as it was"`
+	GraceSeconds int64      `json:"grace_seconds,omitempty" minimum:"0" maximum:"604800" default:"0" doc:"How long the old secret stays valid alongside the new one"`
+	ExpiresAt    *time.Time `json:"expires_at,omitempty" example:"2026-06-01T00:00:00Z" doc:"New expiry; omitted: unchanged"`
 }
 
 type userTokensInput struct {
@@ -60,10 +60,10 @@ type userTokensInput struct {
 
 type userTokenInput struct {
 	UserPath
-	Token string `path:"token" example:"12" doc:"The id of a token"`
+	Token string `path:"token" example:"12" doc:"Token ID"`
 }
 
-// registerTokens adds the operations of a user's own tokens.
+// registerTokens adds the operations on a user's own tokens.
 func (h *handlers) registerTokens() {
 	tokens := server.Group{
 		Server: h.Server, Tag: "Tokens", Access: server.ForUsers, Scope: account.ScopeTokens, Subject: "token",
@@ -71,43 +71,43 @@ func (h *handlers) registerTokens() {
 
 	server.Register(tokens, server.Operation{
 		Id: "list-tokens", Route: "GET /v1/tokens", Scope: account.ScopeRead,
-		Summary: "List your tokens, the oldest first",
+		Summary: "List your tokens, oldest first",
 	}, h.listTokens)
 
 	server.Register(tokens, server.Operation{
 		Id: "list-token-descendants", Route: "GET /v1/tokens/{id}/descendants", Scope: account.ScopeRead,
-		Summary: "List what a token has made, which ends with it",
-		Description: "Tokens, agents and webhooks that were made with the token, or with those, and have not ended. The token is yours, or one of your " +
-			"agents'; administrators see those of anybody.",
+		Summary: "List what was created with a token and ends with it",
+		Description: "Tokens, agents and webhooks that were created with the token, directly or indirectly, and have not ended. The token must be yours or one of your " +
+			"agents'; administrators may pass any token.",
 		Faults: []fault.Code{fault.TokenNotFound},
 	}, h.listDescendants)
 
 	server.Register(tokens, server.Operation{
 		Id: "create-token", Route: "POST /v1/tokens", Confirms: true, Status: http.StatusCreated,
-		Summary:     "Make a token of yours",
-		Description: "The answer holds its secret, this once. It grants no scope, and lasts no longer, than the token of the request, and ends with it.",
+		Summary:     "Create a token",
+		Description: "The response contains its secret, shown only once. Its scopes and lifetime cannot exceed those of the request's token, and it ends with that token.",
 		Faults:      []fault.Code{fault.QuotaExceeded},
 	}, h.createToken)
 
 	server.Register(tokens, server.Operation{
 		Id: "create-sign-in-link", Route: "POST /v1/sign-in-links", Confirms: true, Status: http.StatusCreated,
-		Summary:     "Make a link that signs you in on the pages",
-		Description: "It works once, within five minutes, and replaces the link before. The session grants what the token of the request grants, and ends with it.",
+		Summary:     "Create a link that signs you in to the web pages",
+		Description: "It works once, within five minutes, and replaces the previous link. The session has the scopes of the request's token and ends with it.",
 	}, h.createLink)
 
 	server.RegisterSilent(tokens, server.Operation{
 		Id: "revoke-token", Route: "DELETE /v1/tokens/{id}", Scope: server.AnyScope,
-		Summary: "End a token of yours at once, and all that it has made",
-		Description: "Its sessions, and the tokens, agents and webhooks that were made with it, end too: list-token-descendants says which. Any token may " +
-			"end itself. To end another one takes the scope `tokens`, and each scope that it has.",
+		Summary: "Revoke one of your tokens and everything created with it",
+		Description: "Also ends its sessions and the tokens and agents created with it, and pauses the webhooks: list-token-descendants lists them. Any token may " +
+			"revoke itself. Revoking another one takes the scope `tokens` and every scope of that token.",
 		Faults: []fault.Code{fault.TokenNotFound, fault.TemporalUnavailable},
 	}, h.revokeToken)
 
 	server.Register(tokens, server.Operation{
 		Id: "rotate-token", Route: "POST /v1/tokens/{id}/rotate", Confirms: true,
-		Summary: "Give a token of yours another secret",
-		Description: "The answer holds it, this once. Id, name, scopes, and what the token has made stay. It ends no later than the token that made it. " +
-			"The old secret ends at once, or after grace_seconds.",
+		Summary: "Rotate the secret of one of your tokens",
+		Description: "The response contains the new secret, shown only once. ID, name, scopes and everything created with the token stay. It ends no later than the token that created it. " +
+			"The old secret expires immediately, or after grace_seconds.",
 		Faults: []fault.Code{fault.TokenNotFound, fault.InvalidTransition},
 	}, h.rotateToken)
 }
@@ -133,7 +133,7 @@ func (h *handlers) createToken(ctx context.Context, in *createTokenInput) (none 
 	return server.Shown(made, err, withSecret(who, secret))
 }
 
-// newToken is a token as it was asked for: it grants no scope, and lasts no longer, than the one of the request.
+// newToken returns a token as requested: it grants no scope beyond the request's token, and does not outlive it.
 func newToken(ctx context.Context, name string, scopes []account.Scope, expires *time.Time) (none account.Token, err error) {
 	who := server.PrincipalOf(ctx)
 	if err := eachOnce(scopes); err != nil {
@@ -152,7 +152,7 @@ func newToken(ctx context.Context, name string, scopes []account.Scope, expires 
 	}, err
 }
 
-// noAdministrators refuses to a session a token with scopes of administrators: who has stolen it would keep them.
+// noAdministrators refuses tokens with administrator scopes to a session: whoever stole it could keep them.
 func noAdministrators(who server.Principal, scopes []account.Scope) error {
 	if who.Session == nil || roleAllows(account.RoleUser, scopes) == nil {
 		return nil
@@ -162,18 +162,17 @@ func noAdministrators(who server.Principal, scopes []account.Scope) error {
 	)
 }
 
-// eachOnce refuses a scope that is named twice. Huma's uniqueItems fails on a list whose items have no type that can be
-// compared.
+// eachOnce refuses a duplicate scope. Huma's uniqueItems fails on a list whose items have an incomparable type.
 func eachOnce(scopes []account.Scope) error {
 	for i, scope := range scopes {
 		if slices.Contains(scopes[:i], scope) {
-			return fault.Invalid("scopes", "the scope %s is named twice", scope)
+			return fault.Invalid("scopes", "the scope %s is listed twice", scope)
 		}
 	}
 	return nil
 }
 
-// withSecret shows the caller a token of theirs that has just got this secret.
+// withSecret shows the caller one of their tokens with its new secret.
 func withSecret(who server.Principal, secret string) func(account.Token) shape.Token {
 	return func(t account.Token) shape.Token {
 		body := tokenFrom(who, who.User.Role)(t)
@@ -182,24 +181,25 @@ func withSecret(who server.Principal, secret string) func(account.Token) shape.T
 	}
 }
 
-// endOf gives when a token is to end: as asked, or as usual. It lasts no longer than the one of the request.
+// endOf returns the expiry of a new token: as requested, or the default. It may not be later than that of the request's
+// token.
 func endOf(who server.Principal, asked, usual *time.Time) (*time.Time, error) {
 	ends := usual
 	if asked != nil {
 		ends = asked
 		if !asked.After(time.Now()) {
-			return nil, fault.Invalid("expires_at", "this time is over")
+			return nil, fault.Invalid("expires_at", "this time has passed")
 		}
 	}
 
 	if most := who.Token.ExpiresAt; most != nil && (ends == nil || ends.After(*most)) {
-		return nil, fault.Invalid("expires_at", "the token would last longer than the one of this request")
+		return nil, fault.Invalid("expires_at", "a token cannot outlive the one that creates it")
 	}
 
 	return ends, nil
 }
 
-// ownToken finds a token of the caller's that grants no more than the caller's current one.
+// ownToken returns a token of the caller that grants no more than the request's token.
 func (h *handlers) ownToken(ctx context.Context, id string) (account.Token, error) {
 	who := server.PrincipalOf(ctx)
 	token, err := h.Store.Accounts.TokenByID(ctx, who.User.ID, server.PathID(id))
@@ -209,8 +209,8 @@ func (h *handlers) ownToken(ctx context.Context, id string) (account.Token, erro
 	return token, who.Require(token.Grants(who.User.Role)...)
 }
 
-// mayEnd refuses to end a token that grants more than that of the request, at each address at which one is ended. Any
-// token may end itself; to end others of one's own, or of one's agents, is managing tokens.
+// mayEnd refuses to revoke a token that grants more than the request's token, at every endpoint that revokes tokens.
+// Any token may revoke itself; revoking others of one's own, or of one's agents, requires the tokens scope.
 func mayEnd(ctx context.Context, owner account.User, token account.Token) error {
 	who := server.PrincipalOf(ctx)
 	if token.ID == who.Token.ID {
@@ -224,7 +224,7 @@ func mayEnd(ctx context.Context, owner account.User, token account.Token) error 
 	return who.Require(needed...)
 }
 
-// endToken ends a token of a user, and all that it has made.
+// endToken revokes a user's token, and everything created with it.
 func (h *handlers) endToken(ctx context.Context, owner account.User, id int64) (ended account.Ended, err error) {
 	token, err := h.Store.Accounts.TokenByID(ctx, owner.ID, id)
 	if err != nil {
@@ -236,8 +236,8 @@ func (h *handlers) endToken(ctx context.Context, owner account.User, id int64) (
 	return h.Store.Accounts.RevokeToken(ctx, owner.ID, token.ID, server.Caller(ctx).ID)
 }
 
-// ended audits what has ended with a token, an agent or a user, and ends what the agents among it do. What only an
-// administrator's right has allowed is audited in any case.
+// ended audits the revocation of a token, an agent or a user, and ends the work of the agents among what ended with it.
+// What only the administrator role allowed is always audited.
 func (h *handlers) ended(ctx context.Context, subject string, foreign bool, ended account.Ended) error {
 	switch {
 	case !ended.None():
@@ -254,7 +254,7 @@ func (h *handlers) ended(ctx context.Context, subject string, foreign bool, ende
 	return nil
 }
 
-// release ends what a user does, or returns it to others.
+// release ends a user's work, or releases it to others.
 func (h *handlers) release(ctx context.Context, user account.User) error {
 	for _, workload := range h.workloads {
 		if err := workload.Release(ctx, user); err != nil {
@@ -272,7 +272,7 @@ func (h *handlers) revokeToken(ctx context.Context, in *TokenPath) error {
 	return h.ended(ctx, in.ID, false, ended)
 }
 
-// maxDescendants is how many of them are listed. All are counted.
+// maxDescendants is how many of them are listed. All of them are counted.
 const maxDescendants = 200
 
 func (h *handlers) listDescendants(ctx context.Context, in *TokenPath) (none shape.Descendants, err error) {

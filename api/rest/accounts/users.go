@@ -32,14 +32,14 @@ func userWithToken(u account.User, token string) shape.User {
 	return body
 }
 
-// telegramID comes as text, as all ids do, or as the number that Telegram itself shows.
+// telegramID is accepted as text, like all ids, or as the number that Telegram itself shows.
 type telegramID int64
 
 // Schema implements huma.SchemaProvider.
 func (telegramID) Schema(huma.Registry) *huma.Schema {
 	least, most := 1.0, float64(1<<52)
 	return &huma.Schema{
-		Description: "The id of a Telegram account, as text or as a number", Examples: []any{"123456789"},
+		Description: "Telegram account ID, as a string or a number", Examples: []any{"123456789"},
 		AnyOf: []*huma.Schema{
 			{Type: huma.TypeString, Pattern: "^[1-9][0-9]{0,14}$"},
 			{Type: huma.TypeInteger, Minimum: &least, Maximum: &most},
@@ -62,14 +62,14 @@ type createUserInput struct {
 		Name       string           `json:"name" minLength:"1" maxLength:"100" pattern:"^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Ada"`
 		TelegramID *telegramID      `json:"telegram_id,omitempty"`
 		Role       string           `json:"role,omitempty" enum:"USER,ADMIN" default:"USER"`
-		Scopes     *[]account.Scope `json:"scopes,omitempty" maxItems:"10" enum:"read,files,deliveries,tasks,downloads,webhooks,tokens,money,operate,users" doc:"Of the user's token, each once; left out: all that the role allows; empty: no token"`
+		Scopes     *[]account.Scope `json:"scopes,omitempty" maxItems:"11" enum:"read,library,files,deliveries,tasks,downloads,webhooks,tokens,money,operate,users" doc:"Scopes of the user's token, without duplicates; omitted: all that the role allows; empty: no token"`
 		Language   string           `json:"language,omitempty" enum:"en,ru" default:"en"`
 	} `nameHint:"UserRequest"`
 }
 
-// UserPath names a user. It is exported, as all embedded types here, for huma to see its fields.
+// UserPath names a user. Like all embedded types here it is exported for huma to see its fields.
 type UserPath struct {
-	ID string `path:"id" example:"3" doc:"The id of a user"`
+	ID string `path:"id" example:"3" doc:"User ID"`
 }
 
 type changeUserInput struct {
@@ -84,24 +84,24 @@ type changeUserInput struct {
 
 type listUsersInput struct {
 	server.Paging
-	Status string `query:"status" enum:"PENDING,ACTIVE,BLOCKED" doc:"Only those with this status"`
+	Status string `query:"status" enum:"PENDING,ACTIVE,BLOCKED" doc:"Only users with this status"`
 }
 
-// handlers answer the operations of users and tokens.
+// handlers implement the operations on users and tokens.
 type handlers struct {
 	*server.Server
 	workloads []service.Workload
 	onBlocked func(ctx context.Context, userID int64) // may be nil
 }
 
-// Register adds the operations of users and tokens to an API.
+// Register adds the operations on users and tokens to an API.
 func Register(s *server.Server, workloads []service.Workload, onBlocked func(ctx context.Context, userID int64)) {
 	h := &handlers{Server: s, workloads: workloads, onBlocked: onBlocked}
 
 	server.Register(server.Group{Server: s, Tag: "Overview", Access: server.ForUsers, Scope: account.ScopeRead}, server.Operation{
 		Id: "get-overview", Route: "GET /v1/overview",
-		Summary:     "Get how much is under way",
-		Description: "Counts what is yours; for administrators, what is anybody's.",
+		Summary:     "Count work in progress",
+		Description: "Counts your own; for administrators, everyone's.",
 	}, h.getOverview)
 
 	h.registerUsers()
@@ -109,7 +109,7 @@ func Register(s *server.Server, workloads []service.Workload, onBlocked func(ctx
 	h.registerAgents()
 }
 
-// registerUsers adds the operations of users.
+// registerUsers adds the operations on users.
 func (h *handlers) registerUsers() {
 	users := server.Group{
 		Server: h.Server, Tag: "Users", Access: server.ForAdmins, Scope: account.ScopeUsers, Subject: "user",
@@ -117,14 +117,14 @@ func (h *handlers) registerUsers() {
 
 	server.Register(users, server.Operation{
 		Id: "create-user", Route: "POST /v1/users", Confirms: true, Status: http.StatusCreated,
-		Summary:     "Add a user, who is ACTIVE at once",
-		Description: "The answer holds the user's API token, this once. It grants no scope, and lasts no longer, than the token of the request, and ends with it.",
+		Summary:     "Add an ACTIVE user",
+		Description: "The response contains the user's API token, shown only once. Its scopes and lifetime cannot exceed those of the request's token, and it ends with that token.",
 		Faults:      []fault.Code{fault.UserExists},
 	}, h.createUser)
 
 	server.Register(users, server.Operation{
 		Id: "list-users", Route: "GET /v1/users",
-		Summary: "List users, the oldest first",
+		Summary: "List users, oldest first",
 	}, h.listUsers)
 
 	server.Register(users, server.Operation{
@@ -135,37 +135,37 @@ func (h *handlers) registerUsers() {
 	server.Register(users, server.Operation{
 		Id: "change-user", Route: "PATCH /v1/users/{id}", Confirms: true,
 		Summary:     "Approve, block, promote or rename a user",
-		Description: "What is left out stays. Administrators cannot take their own role or status away, and one is always left.",
+		Description: "Omitted fields stay unchanged. Administrators cannot change their own role or status, and the last administrator stays.",
 		Faults:      []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
 	}, h.changeUser)
 
 	server.Register(users, server.Operation{
 		Id: "renew-user-token", Route: "POST /v1/users/{id}/token", Confirms: true,
 		Summary: "Give a user a new API token",
-		Description: "The answer holds the token, this once; it grants all that the user's role allows, and so must the token of the request, with which it ends. " +
-			"It replaces the secret of the one that was made with the user; what that one has made, and other tokens of the user, stay. " +
-			"The token of the configuration is not renewed: change STAGECOACH_ADMIN_TOKEN.",
+		Description: "The response contains the token, shown only once. It grants everything that the user's role allows; the request's token must grant that too, and the new token ends with it. " +
+			"It replaces the secret of the token created with the user; everything created with that token, and the user's other tokens, stay. " +
+			"The token in the configuration cannot be renewed here: change STAGECOACH_ADMIN_TOKEN.",
 		Faults: []fault.Code{fault.UserNotFound, fault.InvalidTransition},
 	}, h.renewToken)
 
 	server.Register(users, server.Operation{
 		Id: "forget-user", Route: "POST /v1/users/{id}/forget", Confirms: true,
-		Summary: "Make a person anonymous for good",
-		Description: "Name, Telegram account, identity at a provider, tokens, conversations, notices, memberships, links and comments on tasks are deleted at once; the user is BLOCKED and " +
-			"cannot be changed any more. Live deliveries and downloads are cancelled, tasks in work are NEW again. Titles, and what proves where money went, stay. " +
-			"When Temporal is away the record has forgotten and the answer is an error: the same request again ends what runs. Once more changes nothing.",
+		Summary: "Anonymise a person permanently",
+		Description: "Immediately deletes the name, Telegram account, provider identity, tokens, conversations, notifications, memberships, links and comments on tasks; the user becomes BLOCKED and " +
+			"can no longer be changed. Cancels active deliveries and downloads and returns tasks in progress to NEW. Titles and proof of where money went stay. " +
+			"If Temporal is unavailable, the user is forgotten but the call fails: repeat the request to end what is still running. Idempotent.",
 		Faults: []fault.Code{fault.UserNotFound, fault.OwnAccess, fault.LastAdmin},
 	}, h.forgetUser)
 
 	server.Register(users, server.Operation{
 		Id: "list-user-tokens", Route: "GET /v1/users/{id}/tokens",
-		Summary: "List a user's tokens, the oldest first", Faults: []fault.Code{fault.UserNotFound},
+		Summary: "List a user's tokens, oldest first", Faults: []fault.Code{fault.UserNotFound},
 	}, h.listUserTokens)
 
 	server.RegisterSilent(users, server.Operation{
 		Id: "revoke-user-token", Route: "DELETE /v1/users/{id}/tokens/{token}",
-		Summary:     "End a user's token at once, and all that it has made",
-		Description: "Not one with a scope that the token of the request does not have.",
+		Summary:     "Revoke a user's token and everything created with it",
+		Description: "The request's token needs every scope of the token that it revokes.",
 		Faults:      []fault.Code{fault.UserNotFound, fault.TokenNotFound, fault.TemporalUnavailable},
 	}, h.revokeUserToken)
 }
@@ -193,12 +193,12 @@ func (h *handlers) createUser(ctx context.Context, in *createUserInput) (none sh
 	return userWithToken(user, secret), nil
 }
 
-// firstToken is a new user's token: of the scopes that were asked for, or none for all that the role allows. Neither
-// may be more than the caller's own token grants, and it lasts no longer. An empty secret: the user gets no token.
+// firstToken returns a new user's token with the requested scopes, or with all that the role allows if none are given.
+// It grants no more than the caller's own token, and does not outlive it. An empty secret: the user gets no token.
 func firstToken(
 	ctx context.Context, role string, asked *[]account.Scope,
 ) (first account.Token, secret string, err error) {
-	if role == account.RoleAdmin { // a token of theirs that is made later may grant all
+	if role == account.RoleAdmin { // their later tokens may grant everything
 		if err := server.PrincipalOf(ctx).Require(account.Scopes...); err != nil {
 			return first, "", err
 		}
@@ -221,7 +221,7 @@ func firstToken(
 	return first, account.NewToken(), nil
 }
 
-// roleAllows refuses scopes that a role does not have.
+// roleAllows refuses scopes that a role does not include.
 func roleAllows(role string, scopes []account.Scope) error {
 	allowed := account.ScopesOf(role)
 	for _, scope := range scopes {
@@ -238,7 +238,7 @@ func (h *handlers) listUsers(ctx context.Context, in *listUsersInput) (shape.Pag
 	}, func(u account.User) int64 { return u.ID }, h.userWithLogName)
 }
 
-// userWithLogName shows a user to an administrator who reads logs.
+// userWithLogName shows a user together with their pseudonym in the logs, for administrators.
 func (h *handlers) userWithLogName(u account.User) shape.User {
 	body := userFrom(u)
 	body.LogName = h.Store.Accounts.LogName(u)
@@ -279,9 +279,16 @@ func (h *handlers) changeUser(ctx context.Context, in *changeUserInput) (none sh
 		}
 	}
 
-	change.TokenID = server.PrincipalOf(ctx).Maker().TokenID
-	user, err := h.Store.Accounts.ChangeUser(ctx, id, change)
+	user, err := h.Store.Accounts.UserByID(ctx, id)
 	if err != nil {
+		return none, err
+	}
+	if change.Language == user.Language { // a form sends it with every change: it is not a choice
+		change.Language = ""
+	}
+
+	change.TokenID = server.PrincipalOf(ctx).Maker().TokenID
+	if user, err = h.Store.Accounts.ChangeUser(ctx, id, change); err != nil {
 		return none, err
 	}
 	if user.Status != account.UserActive && h.onBlocked != nil {
@@ -313,18 +320,18 @@ func (h *handlers) renewToken(ctx context.Context, in *UserPath) (none shape.Use
 	return userWithToken(user, secret), nil
 }
 
-// mayMakeEndless refuses to a token that ends what would go on after it: an administrator with access of their own.
+// mayMakeEndless refuses a token that expires to create what would outlive it: an administrator with their own access.
 func mayMakeEndless(ctx context.Context) error {
 	if server.PrincipalOf(ctx).TokenEnds() == nil {
 		return nil
 	}
 	return fault.New(
-		fault.InsufficientAccess, "a token that ends makes no administrator who stays: use one without an end, or make one without telegram_id",
+		fault.InsufficientAccess, "a token that expires cannot create a lasting administrator: use one without an expiry, or omit telegram_id",
 	)
 }
 
-// mayEmpower refuses to make an administrator with a token that does not grant all that one may do: their tokens would.
-// Nor may a token that ends.
+// mayEmpower refuses to make an administrator with a token that does not grant every administrator scope, because the
+// new administrator's tokens would have them all, and with a token that expires.
 func (h *handlers) mayEmpower(ctx context.Context, id int64, change account.UserChange) error {
 	admin := change.Role == account.RoleAdmin
 	if change.Role == "" && change.Status == account.UserActive {

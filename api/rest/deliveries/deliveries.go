@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/deliveries"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/delivery"
 )
@@ -20,13 +20,13 @@ import (
 const (
 	deliveriesCursor = "deliveries"
 
-	// startTime is how long a new delivery's workflow may take to start before the answer. The delivery is recorded by
-	// then; the reconciler starts what could not be started.
+	// startTime is how long the response waits for a new delivery's workflow to start. The delivery is already recorded;
+	// the reconciler starts what could not be started.
 	startTime = 5 * time.Second
 )
 
 type createDeliveryInput struct {
-	Key  string `header:"Idempotency-Key" required:"true" pattern:"^[!-~]{1,255}$" patternDescription:"1 to 255 visible ASCII characters" example:"b5f0" doc:"The same key and file again give the delivery that is there"`
+	Key  string `header:"Idempotency-Key" required:"true" pattern:"^[!-~]{1,255}$" patternDescription:"1 to 255 visible ASCII characters" example:"b5f0" doc:"Repeating a key with the same file returns the existing delivery"`
 	Body struct {
 		FileID string `json:"file_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a file" example:"42"`
 	} `nameHint:"DeliveryRequest"`
@@ -34,27 +34,27 @@ type createDeliveryInput struct {
 
 type listDeliveriesInput struct {
 	server.Paging
-	State string `query:"state" enum:"QUEUED,CLAIMED,DOWNLOADING,STREAMING,DELIVERED,FAILED,CANCELLED,EXPIRED" doc:"Only those in this state"`
+	State string `query:"state" enum:"QUEUED,CLAIMED,DOWNLOADING,STREAMING,DELIVERED,FAILED,CANCELLED,EXPIRED" doc:"Only deliveries in this state"`
 }
 
 type deliveryInput struct {
-	ID string `path:"id" example:"17" doc:"The id of a delivery"`
+	ID string `path:"id" example:"17" doc:"Delivery ID"`
 }
 
 type cancelDeliveryInput struct {
-	server.Tried
-	ID string `path:"id" example:"17" doc:"The id of a delivery"`
+	server.Keyed
+	ID string `path:"id" example:"17" doc:"Delivery ID"`
 }
 
-// handlers answer the operations of deliveries and of the shared folder.
+// handlers implement the operations on deliveries and the shared folder.
 type handlers struct {
 	*server.Server
-	deliveries *service.Deliveries
+	deliveries *deliveries.Service
 	files      *catalog.Catalog
 }
 
-// Register adds the operations of deliveries and of the shared folder to an API.
-func Register(s *server.Server, deliveries *service.Deliveries, files *catalog.Catalog) {
+// Register adds the operations on deliveries and the shared folder to an API.
+func Register(s *server.Server, deliveries *deliveries.Service, files *catalog.Catalog) {
 	h := &handlers{Server: s, deliveries: deliveries, files: files}
 	maps.Copy(s.Kinds, kinds)
 	s.Hide(fault.DeliveryNotFound, func(ctx context.Context, id int64) error {
@@ -67,16 +67,16 @@ func Register(s *server.Server, deliveries *service.Deliveries, files *catalog.C
 	shared := server.Group{Server: s, Tag: "Files", Access: server.ForUsers, Scope: account.ScopeFiles}
 	server.Register(shared, server.Operation{
 		Id: "list-files", Route: "GET /v1/files",
-		Summary: "Browse the shared folder, or search it",
-		Description: "Folders stand before files, except in a folder of more than 1,000 entries: that one is in the order of names alone. " +
-			"Give either `path` or `q`.",
+		Summary: "Browse or search the shared folder",
+		Description: "Folders come before files; a folder of more than 1,000 entries is sorted by name only. " +
+			"Pass either `path` or `q`.",
 		Faults: []fault.Code{
 			fault.FileNotFound, fault.YandexUnavailable, fault.YandexUnauthorized,
 		},
 	}, h.listFiles)
 }
 
-// registerDeliveries adds the operations of deliveries.
+// registerDeliveries adds the operations on deliveries.
 func (h *handlers) registerDeliveries() {
 	deliveries := server.Group{
 		Server: h.Server, Tag: "Deliveries", Access: server.ForUsers, Scope: account.ScopeRead, Subject: "delivery",
@@ -85,8 +85,8 @@ func (h *handlers) registerDeliveries() {
 	server.RegisterRaw(deliveries, server.Operation{
 		Id: "create-delivery", Route: "POST /v1/deliveries", Scope: lifecycle.DeliveryScope,
 		Status: http.StatusCreated, Also: http.StatusOK,
-		Summary:     "Ask for a file to be sent to your Telegram chat",
-		Description: "201 when this made a delivery, 200 when the same key and file had made it before.",
+		Summary:     "Send a file to your Telegram chat",
+		Description: "201: a new delivery; 200: the existing delivery for the same key and file.",
 		Faults: []fault.Code{
 			fault.FileNotFound, fault.FileIsFolder, fault.FileEmpty, fault.FileTooBig,
 			fault.NoTelegramChat, fault.QuotaExceeded,
@@ -95,8 +95,8 @@ func (h *handlers) registerDeliveries() {
 
 	server.Register(deliveries, server.Operation{
 		Id: "list-deliveries", Route: "GET /v1/deliveries",
-		Summary:     "List deliveries, the newest first",
-		Description: "Your own; everybody's for an administrator.",
+		Summary:     "List deliveries, newest first",
+		Description: "Your own; for administrators, everyone's.",
 	}, h.listDeliveries)
 
 	server.Register(deliveries, server.Operation{
@@ -106,15 +106,16 @@ func (h *handlers) registerDeliveries() {
 
 	server.Register(deliveries, server.Operation{
 		Id: "list-delivery-events", Route: "GET /v1/deliveries/{id}/events",
-		Summary: "What happened to a delivery, from the beginning", Faults: []fault.Code{fault.DeliveryNotFound},
+		Summary: "List the events of a delivery, oldest first", Faults: []fault.Code{fault.DeliveryNotFound},
 	}, h.listDeliveryEvents)
 
-	server.RegisterTried(deliveries, server.Operation{
+	server.Register(deliveries, server.Operation{
 		Id: "cancel-delivery", Route: "POST /v1/deliveries/{id}/cancel", Scope: lifecycle.DeliveryScope,
-		Summary:     "Stop a delivery",
-		Description: "Answers with the delivery as it ended. When the stream needs longer to stop, it is still live in the answer, with `cancel_requested`.",
-		Faults:      []fault.Code{fault.DeliveryNotFound, fault.InvalidTransition, fault.TemporalUnavailable},
-	}, h.cancelDelivery, h.tryCancel)
+		Summary: "Cancel a delivery",
+		Description: "Returns the delivery in its final state. Returns 503 while the stream is still stopping: the delivery has `cancel_requested`, " +
+			"and repeating the request with the same key returns its final state.",
+		Faults: []fault.Code{fault.DeliveryNotFound, fault.InvalidTransition, fault.TemporalUnavailable, fault.WorkflowPaused},
+	}, h.cancelDelivery)
 }
 
 func (h *handlers) createDelivery(ctx context.Context, in *createDeliveryInput) (*server.Made[shape.Delivery], error) {
@@ -176,7 +177,7 @@ func (h *handlers) listDeliveryEvents(
 
 func (h *handlers) cancelDelivery(ctx context.Context, in *cancelDeliveryInput) (none shape.Delivery, err error) {
 	user := server.Caller(ctx)
-	job, err := h.deliveries.Cancel(ctx, user, server.PathID(in.ID))
+	job, err := h.deliveries.Cancel(ctx, user, server.PathID(in.ID), in.Key)
 	if err != nil {
 		return none, h.Refusal(ctx, in.ID, err)
 	}
@@ -187,18 +188,13 @@ func (h *handlers) cancelDelivery(ctx context.Context, in *cancelDeliveryInput) 
 	return h.deliveryOf(ctx, user, job)
 }
 
-func (h *handlers) tryCancel(ctx context.Context, in *cancelDeliveryInput) (shape.DryRun, error) {
-	trial, err := h.deliveries.TryCancel(ctx, server.Caller(ctx), server.PathID(in.ID))
-	return server.Shown(trial, h.Refusal(ctx, in.ID, err), server.DryRunFrom)
-}
-
-// findDelivery gives a delivery that the caller may see.
+// findDelivery returns a delivery that the caller may see.
 func (h *handlers) findDelivery(ctx context.Context, id string) (delivery.Job, error) {
 	job, err := h.deliveries.Find(ctx, server.Caller(ctx), server.PathID(id))
 	return job, h.Refusal(ctx, id, err)
 }
 
-// places finds the places in line, unless none of these jobs waits.
+// places finds the queue positions, unless none of these jobs waits.
 func (h *handlers) places(ctx context.Context, jobs ...delivery.Job) (map[int64]int, error) {
 	if !slices.ContainsFunc(jobs, func(j delivery.Job) bool { return j.State == lifecycle.DeliveryQueued }) {
 		return nil, nil
@@ -211,16 +207,16 @@ func (h *handlers) deliveryOf(ctx context.Context, user account.User, job delive
 	return server.Shown(job, err, h.deliveryFor(user, places))
 }
 
-// deliveryFor shows deliveries, of which some have places in line, to a user.
+// deliveryFor shows deliveries, some of which have queue positions, to a user.
 func (h *handlers) deliveryFor(user account.User, places map[int64]int) func(delivery.Job) shape.Delivery {
 	return func(j delivery.Job) shape.Delivery {
 		body := shape.Delivery{
 			ID: shape.ID(j.ID), UserID: shape.ID(j.UserID), State: j.State, Attempt: j.Attempt,
 			FileID: shape.ID(j.FileID), FileName: j.FileName, Size: j.Size, BytesSent: j.BytesSent,
 			LastError: shape.Optional(j.LastError), Source: j.Source, MessageID: shape.OptionalID(j.MessageID),
-			CancelRequested: j.CancelRequestedAt != nil, AllowedActions: service.DeliveryActions(user, j),
+			CancelRequested: j.CancelRequestedAt != nil, AllowedActions: deliveries.Actions(user, j),
 			WorkflowID: j.WorkflowID(),
-			WaitsFor:   shape.DeliveryWaitsFor(h.deliveries.Limits.WaitsForNextAttempt(j)),
+			WaitsFor:   shape.Optional(h.deliveries.Limits.WaitsFor(j)),
 			DeadlineAt: h.deliveries.Limits.Deadline(j), CreatedAt: j.CreatedAt.UTC(), UpdatedAt: j.UpdatedAt.UTC(),
 		}
 

@@ -22,8 +22,8 @@ func fileOf(f delivery.File) shape.File {
 
 type listFilesInput struct {
 	server.Paging
-	Path string `query:"path" maxLength:"8000" default:"/" example:"/films" doc:"The folder to list"`
-	Q    string `query:"q" maxLength:"500" example:"film" doc:"Lists entries of all folders whose name holds this text"`
+	Path string `query:"path" maxLength:"8000" default:"/" example:"/films" doc:"Folder to list"`
+	Q    string `query:"q" maxLength:"500" example:"film" doc:"Lists entries of all folders whose name contains this text"`
 }
 
 const filesCursor = "files"
@@ -45,20 +45,22 @@ func (h *handlers) listFiles(ctx context.Context, in *listFilesInput) (none shap
 
 func listed(l catalog.Listing) shape.FileList {
 	folder := fileOf(l.Folder)
-	end := l.Offset + len(l.Files)
-	body := shape.FileList{
-		Page: server.PageOf(filesCursor, len(l.Files), l.Files, nil, fileOf), Folder: &folder, Total: &l.Total,
-		Stale: l.Stale,
+	return shape.FileList{Page: pageOf(l.Files, l.Offset, l.Total), Folder: &folder, Total: &l.Total, Stale: l.Stale}
+}
+
+// pageOf shows files of a list, which start at an offset and are total in all. The next page begins after the last file
+// shown.
+func pageOf(files []delivery.File, offset, total int) (page shape.Page[shape.File]) {
+	page.Items, _ = server.Fit(shape.List(files, fileOf), server.MostOfPage)
+	if end := offset + len(page.Items); len(page.Items) > 0 && end < total {
+		page.NextCursor = server.CursorAt(filesCursor, int64(end))
 	}
-	if len(l.Files) > 0 && end < l.Total {
-		body.NextCursor = server.CursorAt(filesCursor, int64(end))
-	}
-	return body
+	return page
 }
 
 func (h *handlers) searchFiles(ctx context.Context, in *listFilesInput, offset int) (none shape.FileList, err error) {
 	if in.Path != "/" {
-		return none, fault.Invalid("path", "a search looks through all folders: leave path out")
+		return none, fault.Invalid("path", "a search covers all folders: omit path")
 	}
 
 	files, indexing, err := h.files.Search(ctx, in.Q, in.Limit+1, offset)
@@ -66,8 +68,6 @@ func (h *handlers) searchFiles(ctx context.Context, in *listFilesInput, offset i
 		return none, err
 	}
 
-	end := func(delivery.File) int64 { return int64(offset + in.Limit) }
-	return shape.FileList{
-		Page: server.PageOf(filesCursor, in.Limit, files, end, fileOf), Indexing: indexing,
-	}, nil
+	shown := files[:min(len(files), in.Limit)]
+	return shape.FileList{Page: pageOf(shown, offset, offset+len(files)), Indexing: indexing}, nil
 }

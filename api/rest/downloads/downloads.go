@@ -9,7 +9,7 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/download"
 )
@@ -21,49 +21,49 @@ type createDownloadInput struct {
 	Body struct {
 		BookID    string         `json:"book_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a book" example:"4"`
 		MediaType string         `json:"media_type" enum:"text,audio"`
-		Source    string         `json:"source,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Public Domain Torrents" doc:"Where the link was found; magnet or torrent when left out"`
-		SourceURL string         `json:"source_url" minLength:"1" maxLength:"8192" example:"magnet:?xt=urn:btih:…" doc:"A magnet link, or the http(s) address of a .torrent file"`
-		Send      bool           `json:"send,omitempty" doc:"Send the files to your Telegram chat when they are in the library; also when the download was active already"`
-		Sources   []shape.Source `json:"sources,omitempty" maxItems:"10" doc:"Further sources, each tried when the one before fails or stands still; at most 10 with that of source_url, which may be among them. The same link or infohash counts once, and those that have failed before for the book are left out"`
+		Source    string         `json:"source,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Public Domain Torrents" doc:"Where the link was found; default: magnet or torrent"`
+		SourceURL string         `json:"source_url" minLength:"1" maxLength:"8192" example:"magnet:?xt=urn:btih:…" doc:"Magnet link, or http(s) URL of a .torrent file"`
+		Send      bool           `json:"send,omitempty" scope:"deliveries" doc:"Send the files to your Telegram chat once they are in the library, even if the download was already active. The token also needs the scope deliveries"`
+		Sources   []shape.Source `json:"sources,omitempty" maxItems:"10" doc:"Fallback sources, each tried when the previous one fails or stalls; at most 10 including source_url, which may be among them. Duplicate links and infohashes count once, and sources that have already failed for you and the book are skipped"`
 	} `nameHint:"DownloadRequest"`
 }
 
 type listDownloadsInput struct {
 	server.Paging
-	Status string `query:"status" enum:"queued,downloading,completed,failed,canceled" doc:"Only those in this status"`
-	BookID string `query:"book_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a book" doc:"Only those for this book"`
+	Status string `query:"status" enum:"queued,downloading,completed,failed,canceled" doc:"Only downloads in this status"`
+	BookID string `query:"book_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a book" doc:"Only downloads for this book"`
 }
 
 type downloadInput struct {
-	ID string `path:"id" example:"9" doc:"The id of a download"`
+	ID string `path:"id" example:"9" doc:"Download ID"`
 }
 
 type cancelDownloadInput struct {
-	server.Tried
-	ID   string `path:"id" example:"9" doc:"The id of a download"`
+	server.Keyed
+	ID   string `path:"id" example:"9" doc:"Download ID"`
 	Body *struct {
-		KeepFiles bool `json:"keep_files,omitempty" doc:"Leave what was downloaded where it is"`
+		KeepFiles bool `json:"keep_files,omitempty" doc:"Keep the downloaded files in place"`
 	} `nameHint:"DownloadCancel"`
 }
 
 type retryImportInput struct {
-	server.Tried
-	ID string `path:"id" example:"9" doc:"The id of a download"`
+	server.Keyed
+	ID string `path:"id" example:"9" doc:"Download ID"`
 }
 
 type repeatDownloadInput struct {
 	server.Keyed
-	ID string `path:"id" example:"9" doc:"The id of a download"`
+	ID string `path:"id" example:"9" doc:"Download ID"`
 }
 
-// handlers answer the operations of downloads and books.
+// handlers implement the operations on downloads and books.
 type handlers struct {
 	*server.Server
-	downloads *service.Downloads
+	downloads *downloads.Service
 }
 
-// Register adds the operations of downloads and books to an API.
-func Register(s *server.Server, downloads *service.Downloads) {
+// Register adds the operations on downloads and books to an API.
+func Register(s *server.Server, downloads *downloads.Service) {
 	h := &handlers{Server: s, downloads: downloads}
 	maps.Copy(s.Kinds, kinds)
 	s.Hide(fault.DownloadNotFound, func(ctx context.Context, id int64) error {
@@ -77,7 +77,7 @@ func Register(s *server.Server, downloads *service.Downloads) {
 	h.registerSending()
 }
 
-// registerDownloads adds the operations of downloads.
+// registerDownloads adds the operations on downloads.
 func (h *handlers) registerDownloads() {
 	downloads := server.Group{
 		Server: h.Server, Tag: "Downloads", Access: server.ForUsers, Scope: account.ScopeRead, Subject: "download",
@@ -86,17 +86,17 @@ func (h *handlers) registerDownloads() {
 	server.RegisterRaw(downloads, server.Operation{
 		Id: "create-download", Route: "POST /v1/downloads", Scope: lifecycle.DownloadScope,
 		Status: http.StatusCreated, Also: http.StatusOK, Body: 2 * server.SmallBody, // ten links of 8 KiB
-		Summary: "Ask for a torrent to be downloaded for a book",
-		Description: "201 when this made a download, 200 with the one that is active already for the same book and medium of yours, or that the same " +
-			"key was answered with before. " +
-			"While qBittorrent cannot be reached a new one waits.",
+		Summary: "Download a torrent for a book",
+		Description: "201: a new download; 200: your active download for the same book and medium, or the one that the same " +
+			"key returned before. " +
+			"A new download waits while qBittorrent is unreachable.",
 		Faults: []fault.Code{fault.BookNotFound, fault.ProviderUnavailable, fault.QuotaExceeded},
 	}, h.createDownload)
 
 	server.Register(downloads, server.Operation{
 		Id: "list-downloads", Route: "GET /v1/downloads",
-		Summary:     "List downloads, the newest first",
-		Description: "Your own; everybody's for an administrator.",
+		Summary:     "List downloads, newest first",
+		Description: "Your own; for administrators, everyone's.",
 	}, h.listDownloads)
 
 	server.Register(downloads, server.Operation{
@@ -106,34 +106,37 @@ func (h *handlers) registerDownloads() {
 
 	server.Register(downloads, server.Operation{
 		Id: "list-download-events", Route: "GET /v1/downloads/{id}/events",
-		Summary: "What happened to a download, from the beginning", Faults: []fault.Code{fault.DownloadNotFound},
+		Summary: "List the events of a download, oldest first", Faults: []fault.Code{fault.DownloadNotFound},
 	}, h.listDownloadEvents)
 
-	server.RegisterTried(downloads, server.Operation{
+	server.Register(downloads, server.Operation{
 		Id: "cancel-download", Route: "POST /v1/downloads/{id}/cancel", Scope: lifecycle.DownloadScope,
-		Summary: "End a download, and remove its torrent unless another download needs it",
-		Description: "Answers once the torrent is known to be gone. When qBittorrent cannot be reached now that is a 503: the wish is kept and tried " +
-			"until it is confirmed. When it only takes long, the download is still active in the answer, with `cancel_requested`.",
+		Summary: "Cancel a download and remove its torrent unless another download needs it",
+		Description: "Returns once the torrent is confirmed removed. Returns 503 while qBittorrent is unreachable or slow: the download " +
+			"has `cancel_requested`, the removal is retried until confirmed, and repeating the request with the same key returns the final state.",
 		Faults: []fault.Code{
 			fault.DownloadNotFound, fault.InvalidTransition, fault.ProviderUnavailable, fault.ProviderUnauthorized,
-			fault.ProviderRejected, fault.TemporalUnavailable,
+			fault.ProviderRejected, fault.TemporalUnavailable, fault.WorkflowPaused,
 		},
-	}, h.cancelDownload, h.tryCancel)
+	}, h.cancelDownload)
 
 	server.RegisterRaw(downloads, server.Operation{
 		Id: "repeat-download", Route: "POST /v1/downloads/{id}/again", Scope: lifecycle.DownloadScope,
 		Status: http.StatusCreated, Also: http.StatusOK,
-		Summary:     "Ask once more for what a download of yours was to bring",
-		Description: "From all its sources: those that have failed for the book are tried last. Answers as the first request for it.",
-		Faults:      []fault.Code{fault.DownloadNotFound, fault.BookNotFound, fault.ProviderUnavailable, fault.QuotaExceeded},
+		Summary: "Request one of your downloads again",
+		Description: "Uses all its sources; those that have failed for you and the book come last. Keeps its `send` if the token also has the scope " +
+			"`deliveries`. Returns what creating a download returns.",
+		Faults: []fault.Code{fault.DownloadNotFound, fault.BookNotFound, fault.ProviderUnavailable, fault.QuotaExceeded},
 	}, h.repeatDownload)
 
-	server.RegisterTried(downloads, server.Operation{
+	server.Register(downloads, server.Operation{
 		Id: "retry-download-import", Route: "POST /v1/downloads/{id}/retry-import", Scope: lifecycle.DownloadScope,
-		Summary:     "Put the files of a download into the library folder, after that has failed",
-		Description: "Answers at once: `completed` follows when the files are there, `attention` when they cannot be put there again.",
-		Faults:      []fault.Code{fault.DownloadNotFound, fault.InvalidTransition},
-	}, h.retryImport, h.tryRetryImport)
+		Summary:     "Retry a failed import of a download's files into the library folder",
+		Description: "Returns immediately: the download becomes `completed` once the files are there, or gets `attention` if the import fails again.",
+		Faults: []fault.Code{
+			fault.DownloadNotFound, fault.InvalidTransition, fault.TemporalUnavailable, fault.WorkflowPaused,
+		},
+	}, h.retryImport)
 }
 
 func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) (*server.Made[shape.Download], error) {
@@ -143,7 +146,7 @@ func (h *handlers) createDownload(ctx context.Context, in *createDownloadInput) 
 		return nil, fault.Invalid("book_id", "this is not the id of a book")
 	}
 
-	job, created, err := h.downloads.Start(ctx, user, service.DownloadAsk{
+	job, created, err := h.downloads.Start(ctx, user, downloads.Ask{
 		BookID: bookID, MediaType: in.Body.MediaType, Source: in.Body.Source, SourceURL: in.Body.SourceURL, Key: in.Key, Send: in.Body.Send,
 		Sources: shape.List(in.Body.Sources, sourceFrom),
 	})
@@ -160,7 +163,8 @@ func (h *handlers) repeatDownload(
 	ctx context.Context, in *repeatDownloadInput,
 ) (*server.Made[shape.Download], error) {
 	user := server.Caller(ctx)
-	job, created, err := h.downloads.Again(ctx, user, server.PathID(in.ID), in.Key)
+	maySend := server.PrincipalOf(ctx).Require(lifecycle.DeliveryScope) == nil
+	job, created, err := h.downloads.Again(ctx, user, server.PathID(in.ID), in.Key, maySend)
 	if err != nil {
 		return nil, h.Refusal(ctx, in.ID, err)
 	}
@@ -198,7 +202,7 @@ func (h *handlers) listDownloadEvents(
 
 func (h *handlers) cancelDownload(ctx context.Context, in *cancelDownloadInput) (none shape.Download, err error) {
 	user := server.Caller(ctx)
-	job, err := h.downloads.Cancel(ctx, user, server.PathID(in.ID), shape.Value(in.Body).KeepFiles)
+	job, err := h.downloads.Cancel(ctx, user, server.PathID(in.ID), shape.Value(in.Body).KeepFiles, in.Key)
 	if err != nil {
 		return none, h.Refusal(ctx, in.ID, err)
 	}
@@ -207,16 +211,11 @@ func (h *handlers) cancelDownload(ctx context.Context, in *cancelDownloadInput) 
 		h.Done(ctx, in.ID)
 	}
 	return h.downloadFor(user)(job), nil
-}
-
-func (h *handlers) tryCancel(ctx context.Context, in *cancelDownloadInput) (shape.DryRun, error) {
-	trial, err := h.downloads.Try(ctx, server.Caller(ctx), server.PathID(in.ID), lifecycle.DownloadActionCancel)
-	return server.Shown(trial, h.Refusal(ctx, in.ID, err), server.DryRunFrom)
 }
 
 func (h *handlers) retryImport(ctx context.Context, in *retryImportInput) (none shape.Download, err error) {
 	user := server.Caller(ctx)
-	job, err := h.downloads.RetryImport(ctx, user, server.PathID(in.ID))
+	job, err := h.downloads.RetryImport(ctx, user, server.PathID(in.ID), in.Key)
 	if err != nil {
 		return none, h.Refusal(ctx, in.ID, err)
 	}
@@ -227,23 +226,26 @@ func (h *handlers) retryImport(ctx context.Context, in *retryImportInput) (none 
 	return h.downloadFor(user)(job), nil
 }
 
-func (h *handlers) tryRetryImport(ctx context.Context, in *retryImportInput) (shape.DryRun, error) {
-	trial, err := h.downloads.Try(ctx, server.Caller(ctx), server.PathID(in.ID), lifecycle.DownloadActionRetryImport)
-	return server.Shown(trial, h.Refusal(ctx, in.ID, err), server.DryRunFrom)
-}
-
-// findDownload gives a download that the caller may see.
+// findDownload returns a download that the caller may see.
 func (h *handlers) findDownload(ctx context.Context, id string) (download.Download, error) {
 	job, err := h.downloads.Get(ctx, server.Caller(ctx), server.PathID(id))
 	return job, h.Refusal(ctx, id, err)
 }
 
-// contentOf returns where the content of a completed download lies; nil before.
+// contentOf returns the path of a completed download's content; nil before.
 func contentOf(d download.Download) *string {
 	if d.State != lifecycle.DownloadCompleted {
 		return nil
 	}
 	return &d.ContentPath
+}
+
+// otherCategoryOf returns the category of a torrent that qBittorrent has for somebody else; nil if there is none.
+func otherCategoryOf(d download.Download) *string {
+	if d.LastError != string(fault.TorrentElsewhere) {
+		return nil
+	}
+	return &d.OtherCategory
 }
 
 func sourceOf(s download.JobSource) shape.DownloadSource {
@@ -262,10 +264,10 @@ func (h *handlers) downloadFor(user account.User) func(download.Download) shape.
 			SourcePlace: d.SourcePlace, Sources: shape.List(d.Sources, sourceOf),
 			ContentPath: contentOf(d),
 			Progress:    d.Progress, Size: d.Size, Speed: d.Speed, ETASeconds: d.ETA,
-			FailureReason: d.FailureReason, LastError: shape.Optional(d.LastError), Attention: shape.Optional(d.Attention),
-			Send: d.Send, SentAt: shape.OptionalTime(d.SentAt), Files: d.FileCount,
-			CancelRequested: d.CancelRequestedAt != nil, AllowedActions: service.DownloadActions(user, d),
-			WaitsFor:   shape.Optional(service.DownloadWaitsFor(d)),
+			FailureReason: d.FailureReason, LastError: shape.Optional(d.LastError), OtherCategory: otherCategoryOf(d), Attention: shape.Optional(d.Attention),
+			Send: d.Send, SentAt: shape.OptionalTime(d.SentAt), Files: d.FileCount, LeftOut: d.LeftOut, InBook: d.InBook,
+			CancelRequested: d.CancelRequestedAt != nil, AllowedActions: downloads.Actions(user, d),
+			WaitsFor:   shape.Optional(d.WaitsFor()),
 			WorkflowID: d.WorkflowID(),
 			CreatedAt:  d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(), CompletedAt: shape.OptionalTime(d.CompletedAt),
 			FirstNotFoundAt: shape.OptionalTime(d.FirstNotFoundAt),

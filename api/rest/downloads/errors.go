@@ -7,13 +7,13 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// kinds are the codes that the operations of downloads answer with, besides those of any operation.
+// kinds are the error codes specific to operations on downloads.
 var kinds = map[fault.Code]server.Kind{
-	fault.BookNotFound:         {Status: http.StatusNotFound, Title: "There is no such book"},
-	fault.DownloadNotFound:     {Status: http.StatusNotFound, Title: "There is no such download"},
-	fault.MediaNotReady:        {Status: http.StatusConflict, Title: "The library has no files of it"},
+	fault.BookNotFound:         {Status: http.StatusNotFound, Title: "Book not found"},
+	fault.DownloadNotFound:     {Status: http.StatusNotFound, Title: "Download not found"},
+	fault.MediaNotReady:        {Status: http.StatusConflict, Title: "The library has no files for it"},
 	fault.TooManyFiles:         {Status: http.StatusUnprocessableEntity, Title: "Too many files to send at once"},
-	fault.ProviderUnavailable:  {Status: http.StatusServiceUnavailable, Title: "qBittorrent cannot be reached"},
-	fault.ProviderUnauthorized: {Status: http.StatusServiceUnavailable, Title: "qBittorrent refuses the service"},
-	fault.ProviderRejected:     {Status: http.StatusServiceUnavailable, Title: "qBittorrent refuses the request"},
+	fault.ProviderUnavailable:  {Status: http.StatusServiceUnavailable, Title: "qBittorrent is unreachable"},
+	fault.ProviderUnauthorized: {Status: http.StatusServiceUnavailable, Title: "qBittorrent denied access to the service"},
+	fault.ProviderRejected:     {Status: http.StatusServiceUnavailable, Title: "qBittorrent rejected the request"},
 }

@@ -6,16 +6,16 @@ import (
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/torznab"
 )
 
 type searchInput struct {
-	Q         string `query:"q" required:"true" minLength:"1" maxLength:"200" example:"a treatise on wheels" doc:"Words of the title, the author's name, or both"`
+	Q         string `query:"q" required:"true" minLength:"1" maxLength:"200" example:"a treatise on wheels" doc:"Words from the title, the author's name, or both"`
 	MediaType string `query:"media_type" required:"true" enum:"text,audio" example:"text" doc:"text: e-books; audio: audiobooks"`
-	BookID    string `query:"book_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a book" doc:"The book that they are for: releases that have failed before for it are marked, and come last"`
+	BookID    string `query:"book_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a book" doc:"Book that the releases are for; those that have already failed for you and this book are marked and come last"`
 }
 
 // registerReleases adds the search for releases.
@@ -25,8 +25,8 @@ func (h *handlers) registerReleases() {
 	server.Register(releases, server.Operation{
 		Id: "find-releases", Route: "GET /v1/releases",
 		Summary: "Search the indexers for releases of a book",
-		Description: "What all indexers have found within 15 seconds, at most 50 releases. An indexer that fails is named in `failed`. " +
-			"Give the `source_url` of a release to a new download, and the ones after it as further `sources`.",
+		Description: "Returns at most 50 releases, from the indexers that respond within 15 seconds. `failed` names those that fail. " +
+			"Pass the `source_url` of a release to a new download, and those after it as `sources`.",
 		Faults: []fault.Code{fault.ProviderUnavailable},
 	}, h.findReleases)
 }
@@ -48,7 +48,7 @@ func (h *handlers) findReleases(ctx context.Context, in *searchInput) (none shap
 	}, nil
 }
 
-func releaseOf(r service.Release) shape.Release {
+func releaseOf(r downloads.Release) shape.Release {
 	shown := shape.Release{
 		Title: r.Title, Indexer: r.Indexer, SourceURL: r.SourceURL, Size: r.Size, Seeders: r.Seeders,
 		Infohash: r.Infohash, FailedBefore: r.FailedBefore,
@@ -59,7 +59,7 @@ func releaseOf(r service.Release) shape.Release {
 	return shown
 }
 
-// sourceFrom reads a source of a download.
+// sourceFrom converts a download's source.
 func sourceFrom(s shape.Source) download.Source {
 	return download.Source{SourceURL: s.SourceURL, Title: s.Title, Indexer: s.Indexer, Size: s.Size, Infohash: s.Infohash}
 }

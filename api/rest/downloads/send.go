@@ -14,13 +14,13 @@ import (
 
 type sendDownloadInput struct {
 	server.Keyed
-	ID string `path:"id" example:"9" doc:"The id of a download"`
+	ID string `path:"id" example:"9" doc:"Download ID"`
 }
 
 type sendMediumInput struct {
 	server.Keyed
-	ID        string `path:"id" example:"4" doc:"The id of a book"`
-	MediaType string `path:"media_type" enum:"text,audio" example:"text" doc:"Which of its media"`
+	ID        string `path:"id" example:"4" doc:"Book ID"`
+	MediaType string `path:"media_type" enum:"text,audio" example:"text" doc:"Which medium of the book"`
 }
 
 // registerSending adds the operations that send books to chats.
@@ -32,14 +32,14 @@ func (h *handlers) registerSending() {
 			fault.QuotaExceeded,
 		},
 	}
-	const about = "Makes a delivery of each file of the medium in the library folder, at most 20. "
+	const about = "Creates a delivery for each file of the medium in the library folder, at most 20. "
 
 	downloads, books := sending, sending
 	downloads.Tag, downloads.Subject = "Downloads", "download"
 	server.Register(downloads, server.Operation{
 		Id: "send-download", Route: "POST /v1/downloads/{id}/send",
-		Summary:     "Send what a download has brought to your Telegram chat",
-		Description: about + "Of a download with `send` that was not sent, it makes the deliveries that are missing, whatever the key.",
+		Summary:     "Send a download's files to your Telegram chat",
+		Description: about + "If a download with `send` was not fully sent, creates the missing deliveries, whatever the key.",
 		Faults:      []fault.Code{fault.DownloadNotFound},
 	}, h.sendDownload)
 
@@ -47,7 +47,7 @@ func (h *handlers) registerSending() {
 	server.Register(books, server.Operation{
 		Id: "send-medium", Route: "POST /v1/books/{id}/media/{media_type}/send",
 		Summary:     "Send a medium of a book to your Telegram chat",
-		Description: about + "The library is everybody's.",
+		Description: about + "Everyone shares the library.",
 		Faults:      []fault.Code{fault.BookNotFound},
 	}, h.sendMedium)
 }

@@ -20,10 +20,10 @@ import (
 
 const (
 	pingEvery = 15 * time.Second
-	writeTime = 10 * time.Second // how long a client may take to receive some events; a slower one is dropped
+	writeTime = 10 * time.Second // write deadline; a slower client is dropped
 )
 
-// NewFeed makes the feed of all streams of a process. The caller runs it.
+// NewFeed returns the feed behind all streams of a process. The caller runs it.
 func NewFeed(o feed.Options) *feed.Feed {
 	o.Permit = func(h account.Holder) error {
 		return server.Principal{
@@ -38,10 +38,10 @@ func NewFeed(o feed.Options) *feed.Feed {
 }
 
 type eventsInput struct {
-	token string // of the caller, whose access is checked again and again
+	token string // the caller's, which is checked again periodically
 
-	LastEventID string `header:"Last-Event-ID" maxLength:"100" example:"812-90" doc:"The id of the last event you have"`
-	After       string `query:"last_event_id" maxLength:"100" example:"812-90" doc:"The same, for those who cannot send the header"`
+	LastEventID string `header:"Last-Event-ID" maxLength:"100" example:"812-90" doc:"ID of the last event that you received"`
+	After       string `query:"last_event_id" maxLength:"100" example:"812-90" doc:"The same, for clients that cannot send the header"`
 }
 
 // Resolve implements huma.Resolver.
@@ -50,13 +50,13 @@ func (in *eventsInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-// handlers answer the operations of the stream of events.
+// handlers implement the operations on the event stream.
 type handlers struct {
 	*server.Server
 	feed *feed.Feed
 }
 
-// Register adds the operations of the stream of events to an API.
+// Register adds the operations on the event stream to an API.
 func Register(s *server.Server, events *feed.Feed) {
 	h := &handlers{s, events}
 	group := server.Group{Server: s, Tag: "Events", Access: server.ForUsers, Scope: account.ScopeRead}
@@ -64,14 +64,14 @@ func Register(s *server.Server, events *feed.Feed) {
 	schema := server.SchemaOf[shape.Event](s)
 	server.RegisterRaw(group, server.Operation{
 		Id: "stream-events", Route: "GET /v1/events", Stream: true,
-		Summary: "Follow every transition that you may see, as it happens",
-		Description: "Server-Sent Events. Each has an `id` and JSON as its `data`. Come back with the last `id` and nothing is lost or repeated; " +
-			"without one the stream begins now, and may repeat the last moment. While nothing happens that you may see, a comment is sent every " +
-			"15 seconds, with an `id` that has moved on: a block without `data` is no event. `CURSOR_GONE`: what followed your id is deleted, " +
-			"or is more than can be caught up with; `details.oldest` is the id to begin with, after you have read what you need from the lists.",
+		Summary: "Stream every transition visible to you as it happens",
+		Description: "Server-Sent Events. Each event has an `id` and JSON `data`. Reconnect with the last `id` and nothing is lost or repeated; " +
+			"without one the stream begins now and may repeat the most recent events. While nothing visible to you happens, a comment is sent every " +
+			"15 seconds; once the position has advanced, it is an event `place` with an `id` and no `data`, which also comes first. `CURSOR_GONE`: the events after your id are deleted " +
+			"or too many to replay; read what you need from the lists, then continue from `details.oldest`.",
 		Faults: []fault.Code{fault.CursorGone, fault.QuotaExceeded, fault.StreamsFull},
 		Answers: &huma.Response{
-			Description: "A stream; the schema is that of each event's data.",
+			Description: "Event stream; the schema describes each event's data.",
 			Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: schema}},
 		},
 	}, h.streamEvents)
@@ -92,7 +92,7 @@ func (h *handlers) streamEvents(ctx context.Context, in *eventsInput) (*huma.Str
 		defer follower.Leave()
 		r, w := humago.Unwrap(hc)
 		w.Header().Set("Content-Type", "text/event-stream")
-		w.Header().Set("X-Accel-Buffering", "no") // for proxies that would collect the stream
+		w.Header().Set("X-Accel-Buffering", "no") // for proxies that would buffer the stream
 		w.WriteHeader(http.StatusOK)
 		if r.Method == http.MethodHead {
 			return
@@ -100,12 +100,12 @@ func (h *handlers) streamEvents(ctx context.Context, in *eventsInput) (*huma.Str
 
 		out := stream{w: w, http: http.NewResponseController(w)}
 		if err := out.follow(r.Context(), follower); r.Context().Err() == nil {
-			h.Log.Info("a stream of events ends", "request", server.RequestID(r.Context()), "error", err)
+			h.Log.Info("event stream ended", "request", server.RequestID(r.Context()), "error", err)
 		}
 	}}, nil
 }
 
-// startOfStream gives the place after which a stream begins; nil: now.
+// startOfStream returns the cursor after which a stream begins; nil: now.
 func startOfStream(in *eventsInput) (*core.Cursor, error) {
 	field, text := "Last-Event-ID", in.LastEventID
 	if text == "" {
@@ -123,14 +123,14 @@ func startOfStream(in *eventsInput) (*core.Cursor, error) {
 	return &cursor, nil
 }
 
-// stream is what a client reads.
+// stream is the client's side of a stream.
 type stream struct {
 	w    http.ResponseWriter
 	http *http.ResponseController
 }
 
-// follow sends events until the client leaves, loses its access or the process ends; the error says which. Any failure
-// ends the stream: a client that comes back with its last id misses nothing.
+// follow sends events until the client disconnects, loses its access or the process ends; the error says which. Any
+// failure ends the stream: a client that reconnects with its last id misses nothing.
 func (out stream) follow(ctx context.Context, follower *feed.Follower) error {
 	if err := out.place("ready", follower.Cursor()); err != nil {
 		return err
@@ -154,9 +154,11 @@ func (out stream) follow(ctx context.Context, follower *feed.Follower) error {
 	}
 }
 
-// place sends a comment, and the id that a client is to come back with. A block without data is no event.
+// place sends a comment, and the id with which a client is to reconnect. Some clients only accept an id together with
+// data, and would lose the following events if they were cut off before the first one; an event with another name does
+// not reach message handlers.
 func (out stream) place(comment string, cursor core.Cursor) error {
-	return out.send(fmt.Appendf(nil, ": %s\nid: %s\n\n", comment, cursor))
+	return out.send(fmt.Appendf(nil, ": %s\nevent: place\nid: %s\ndata:\n\n", comment, cursor))
 }
 
 func (out stream) send(text []byte) error {

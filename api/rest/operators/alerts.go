@@ -12,7 +12,7 @@ const alertsCursor = "alerts"
 
 type listAlertsInput struct {
 	server.Paging
-	Open bool `query:"open" doc:"Only those that have not ended"`
+	Open bool `query:"open" doc:"Only alerts that have not ended"`
 }
 
 func (h *handlers) listAlerts(ctx context.Context, in *listAlertsInput) (shape.Page[shape.Alert], error) {

@@ -19,6 +19,6 @@ func (h *handlers) listAudit(ctx context.Context, in *server.Paging) (shape.Page
 func auditFrom(e account.AuditEntry) shape.Audit {
 	return shape.Audit{
 		ID: shape.ID(e.ID), ActorID: shape.OptionalID(e.ActorID), Action: e.Action, Subject: e.Subject,
-		Outcome: e.Outcome, Door: e.Door, Detail: e.Detail, CreatedAt: e.CreatedAt.UTC(),
+		Outcome: e.Outcome, Door: e.Door, Count: e.Count, Detail: e.Detail, CreatedAt: e.CreatedAt.UTC(),
 	}
 }

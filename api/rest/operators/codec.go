@@ -14,19 +14,19 @@ import (
 
 // CodecOptions let the temporal command line and Temporal's Web UI read encrypted payloads.
 type CodecOptions struct {
-	Handler   http.Handler // by the protocol of remote codecs; nil: nothing is encrypted, and nothing is served
+	Handler   http.Handler // implements the remote codec protocol; nil: no encryption, and nothing is served
 	Namespace string       // the only one whose payloads are known
 	Origin    string       // of the Web UI, whose pages may send requests from a browser; empty: none may
 }
 
-// codecHandlers answer the requests for encrypted payloads.
+// codecHandlers serve the requests for encrypted payloads.
 type codecHandlers struct {
 	*server.Server
 	CodecOptions
 }
 
 // RegisterCodec serves /codec/decode and /codec/encode, for administrators only. They are not operations of the API:
-// their form is Temporal's, and so are their clients.
+// Temporal defines their format, and its tools are the clients.
 func RegisterCodec(s *server.Server, codec CodecOptions) {
 	if codec.Handler == nil {
 		return
@@ -35,7 +35,7 @@ func RegisterCodec(s *server.Server, codec CodecOptions) {
 	h := &codecHandlers{s, codec}
 	for _, name := range []string{"decode", "encode"} {
 		s.Mux.HandleFunc("OPTIONS /codec/"+name, func(w http.ResponseWriter, r *http.Request) {
-			if h.fromWebUI(w, r) { // the preflight of a browser has no credentials
+			if h.fromWebUI(w, r) { // a browser's preflight has no credentials
 				w.WriteHeader(http.StatusNoContent)
 			}
 		})
@@ -47,16 +47,15 @@ func RegisterCodec(s *server.Server, codec CodecOptions) {
 		})
 	}
 
-	// This page makes a browser ask for a password, which the browser then sends to the paths above too.
+	// This page makes a browser ask for a password, which it then also sends to the paths above.
 	s.Mux.HandleFunc("GET /codec/{$}", func(w http.ResponseWriter, r *http.Request) {
 		if h.mayRead(w, r, "codec-login") {
-			_, _ = w.Write([]byte("This browser may read payloads now.\n")) // an error means that the client has left
+			_, _ = w.Write([]byte("This browser may read payloads now.\n")) // an error means that the client has disconnected
 		}
 	})
 }
 
-// convert answers with payloads that are decoded or encoded. A successful reading is written to the audit log with the
-// number of payloads.
+// convert responds with decoded or encoded payloads. A successful decoding is audited with the number of payloads.
 func (h *codecHandlers) convert(w http.ResponseWriter, r *http.Request, reading bool) {
 	body, release, err := h.HoldBody(w, r, server.Caller(r.Context()), server.MaxBody)
 	defer release()
@@ -73,11 +72,11 @@ func (h *codecHandlers) convert(w http.ResponseWriter, r *http.Request, reading 
 	}
 
 	var sent struct{ Payloads []json.RawMessage }
-	_ = json.Unmarshal(body, &sent) // it was read already
+	_ = json.Unmarshal(body, &sent) // it has been parsed before
 	h.Done(r.Context(), strconv.Itoa(len(sent.Payloads)))
 }
 
-// statusRecorder remembers the status of an answer.
+// statusRecorder records the status of a response.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int
@@ -88,10 +87,10 @@ func (r *statusRecorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-// fromWebUI refuses pages of other origins than the Web UI's, and lets the Web UI's read the answer.
+// fromWebUI refuses pages of origins other than the Web UI's, and lets the Web UI's pages read the response.
 func (h *codecHandlers) fromWebUI(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
-	if origin == "" { // no browser
+	if origin == "" { // not a browser
 		return true
 	}
 
@@ -111,8 +110,8 @@ func (h *codecHandlers) fromWebUI(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// mayRead lets administrators in: by their token, or with it as a password, for a browser knows no other way. id names
-// what they do in the audit log.
+// mayRead admits administrators: by their token, or with the token as a basic-auth password, the only way for a
+// browser. id names their action in the audit log.
 func (h *codecHandlers) mayRead(w http.ResponseWriter, r *http.Request, id string) bool {
 	header := r.Header.Get("Authorization")
 	if _, password, ok := r.BasicAuth(); ok {

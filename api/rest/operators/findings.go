@@ -13,8 +13,8 @@ const findingsCursor = "findings"
 
 type listFindingsInput struct {
 	server.Paging
-	Workload string    `query:"workload" enum:"delivery,task,download,transaction" doc:"Only those of this workload"`
-	Since    time.Time `query:"since" doc:"Only those found at or after this time"`
+	Workload string    `query:"workload" enum:"delivery,task,download,transaction" doc:"Only findings of this workload"`
+	Since    time.Time `query:"since" doc:"Only findings made at or after this time"`
 }
 
 func (h *handlers) listFindings(ctx context.Context, in *listFindingsInput) (shape.Page[shape.Finding], error) {

@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// handlers answer the operations of operators.
+// handlers implement the operations for operators.
 type handlers struct {
 	*server.Server
 	status   *status.Reporter
@@ -20,44 +20,44 @@ type handlers struct {
 	ready    readiness
 }
 
-// Register adds the operations of operators to an API.
+// Register adds the operations for operators to an API.
 func Register(s *server.Server, reporter *status.Reporter, temporal client.Client) {
 	h := &handlers{Server: s, status: reporter, temporal: temporal}
 
 	public := server.Group{Server: s, Tag: "Operations"}
 	server.Register(public, server.Operation{
 		Id: "get-health", Route: "GET /health",
-		Summary: "Whether the process lives",
+		Summary: "Check that the process is alive",
 	}, h.getHealth)
 
 	server.Register(public, server.Operation{
 		Id: "get-ready", Route: "GET /ready",
-		Summary:     "Whether PostgreSQL and Temporal can be reached",
-		Description: "As it was within the last second.",
+		Summary:     "Check that PostgreSQL and Temporal are reachable",
+		Description: "The result may be up to one second old.",
 		Faults:      []fault.Code{fault.TemporalUnavailable},
 	}, h.getReady)
 
 	operations := server.Group{Server: s, Tag: "Operations", Access: server.ForAdmins, Scope: account.ScopeOperate}
 	server.Register(operations, server.Operation{
 		Id: "get-status", Route: "GET /v1/status",
-		Summary: "Get the state of the service",
+		Summary: "Get the service status",
 	}, h.getStatus)
 
 	server.Register(operations, server.Operation{
 		Id: "list-alerts", Route: "GET /v1/alerts",
-		Summary:     "Incidents that administrators are notified of, the newest first",
-		Description: "One that comes back within five minutes is the same one.",
+		Summary:     "List incidents that administrators are notified of, newest first",
+		Description: "An incident that recurs within five minutes is the same one.",
 	}, h.listAlerts)
 
 	server.Register(operations, server.Operation{
 		Id: "list-findings", Route: "GET /v1/findings",
-		Summary:     "What the reconciler found to differ between the record and Temporal, the newest first",
-		Description: "One line per incident, however often it was looked at.",
+		Summary:     "List differences between the record and Temporal found by the reconciler, newest first",
+		Description: "One entry per incident, however often it was checked.",
 	}, h.listFindings)
 
 	server.Register(operations, server.Operation{
 		Id: "list-audit", Route: "GET /v1/audit",
-		Summary: "What administrators did and what people were refused, the newest first",
+		Summary: "List actions of administrators and refused requests, newest first",
 	}, h.listAudit)
 
 	describeCounts(s.OpenAPI().Components.Schemas.SchemaFromRef(server.SchemaOf[shape.Status](s).Ref))

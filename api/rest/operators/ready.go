@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -13,25 +14,25 @@ import (
 )
 
 const (
-	readyTime  = 2 * time.Second // how long either service may take to answer
-	readyFresh = time.Second     // how long a result is used again: requests need no token and have no rate limit
+	readyTime  = 2 * time.Second // timeout of each service
+	readyFresh = time.Second     // how long a result is reused: requests need no token and have no rate limit
 )
 
-// readiness checks PostgreSQL and Temporal once a second at most, whatever the number of requests.
+// readiness checks PostgreSQL and Temporal at most once a second, regardless of the number of requests.
 type readiness struct {
 	mu      sync.Mutex
-	current *readyCheck // the last check, or the one in flight; nil: there was none
+	current *readyCheck // the last check, or the one in flight; nil: none yet
 }
 
 // readyCheck is one check of both services.
 type readyCheck struct {
-	done  chan struct{} // closed when what follows is known
+	done  chan struct{} // closed when the fields below are set
 	ended time.Time
 	body  shape.Ready
 	err   error
 }
 
-// stale says whether a check ended too long ago. The caller holds the lock of its readiness.
+// stale reports whether a check ended too long ago. The caller holds the lock of its readiness.
 func (c *readyCheck) stale() bool {
 	select {
 	case <-c.done:
@@ -51,8 +52,8 @@ func (h *handlers) getReady(ctx context.Context, _ *struct{}) (none shape.Ready,
 	return check.body, check.err
 }
 
-// recentCheck gives the check that is fresh or in flight, or begins one. A check does not end with the request that began
-// it, because others wait for it.
+// recentCheck returns the check that is fresh or in flight, or starts one. A check is not canceled with the request
+// that started it, because others wait for it.
 func (h *handlers) recentCheck(ctx context.Context) *readyCheck {
 	h.ready.mu.Lock()
 	defer h.ready.mu.Unlock()
@@ -74,16 +75,16 @@ func (h *handlers) recentCheck(ctx context.Context) *readyCheck {
 	return c
 }
 
-// checkReady checks both services.
+// checkReady checks both services: the database must accept writes too.
 func (h *handlers) checkReady(ctx context.Context) (shape.Ready, error) {
-	noStore := h.Store.Ping(ctx)
+	noStore := h.Store.Operations.Ping(ctx)
 	_, noTemporal := h.temporal.CheckHealth(ctx, &client.CheckHealthRequest{})
 	body := shape.Ready{Postgres: noStore == nil, Temporal: noTemporal == nil}
 
 	var refusal *fault.Error
 	switch {
 	case noStore != nil:
-		refusal = fault.New(fault.StoreUnavailable, "the database cannot be reached").WithCause(noStore)
+		refusal = cmp.Or(fault.As(noStore), fault.New(fault.StoreUnavailable, "the database cannot be reached").WithCause(noStore))
 	case noTemporal != nil:
 		refusal = fault.New(fault.TemporalUnavailable, "the workflow service cannot be reached").WithCause(noTemporal)
 	default:

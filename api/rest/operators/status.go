@@ -16,7 +16,7 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// describeCounts adds the field of each workload, which Go's type does not name, to the schema of a status.
+// describeCounts adds a field for each workload, which the Go type does not have, to the schema of a status.
 func describeCounts(schema *huma.Schema) {
 	for _, workload := range lifecycle.Workloads {
 		rows, unit, _ := strings.Cut(workload.Counted, "_in_")
@@ -28,7 +28,7 @@ func describeCounts(schema *huma.Schema) {
 		schema.Required = append(schema.Required, workload.Counted)
 		schema.Properties[workload.Counted] = &huma.Schema{
 			Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeInteger, Format: "int64"},
-			Description: fmt.Sprintf("All %s, also those without %s", units, rows),
+			Description: fmt.Sprintf("All %s, including those without %s", units, rows),
 			Examples:    []any{map[string]int{workload.Table.StateNames()[0]: 3}},
 		}
 	}

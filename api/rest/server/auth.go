@@ -17,15 +17,15 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Principal is the user who sends a request, and the token of the request.
+// Principal is the user who sends a request, and the request's token.
 type Principal struct {
 	User    account.User
 	Token   account.Token
-	Session *account.Session // in which the request is made, on a page; nil: the request has a token
+	Session *account.Session // the session of a request made on a page; nil if the request has a token
 }
 
-// TokenEnds gives when the token of the request ends, or the one that signed in; nil: it has no end, or a link of the
-// bot has signed in.
+// TokenEnds returns when the request's token expires, or the token that signed the session in; nil: never, or a link of
+// the bot signed it in.
 func (p Principal) TokenEnds() *time.Time {
 	if p.Session != nil {
 		return p.Session.TokenEndsAt
@@ -33,11 +33,11 @@ func (p Principal) TokenEnds() *time.Time {
 	return p.Token.ExpiresAt
 }
 
-// grants gives the scopes of the token that its user's role allows.
+// grants returns the token's scopes that its user's role allows.
 func (p Principal) grants() []account.Scope { return p.Token.Grants(p.User.Role) }
 
-// Maker is who makes what the request makes: it ends no later, and with the token. A session has the token that signed
-// in.
+// Maker identifies the creator of what the request creates, which ends no later than, and together with, the creator's
+// token. For a session that is the token that signed it in.
 func (p Principal) Maker() account.Maker {
 	maker := account.Maker{EndsAt: p.Token.ExpiresAt}
 	if p.Token.ID != 0 {
@@ -49,7 +49,7 @@ func (p Principal) Maker() account.Maker {
 // Require refuses scopes that the token does not grant.
 func (p Principal) Require(scopes ...account.Scope) error {
 	granted := p.grants()
-	missing := slices.DeleteFunc(slices.Clone(scopes), func(s account.Scope) bool { return slices.Contains(granted, s) })
+	missing := slices.DeleteFunc(slices.Clone(scopes), func(s account.Scope) bool { return s.OpenedBy(granted) })
 	if len(missing) == 0 {
 		return nil
 	}
@@ -64,22 +64,22 @@ func joined(scopes []account.Scope) string {
 	return strings.Join(names, ", ")
 }
 
-// PrincipalOf gives who sends a request; zero in an operation for anyone.
+// PrincipalOf returns the sender of a request; zero in an operation for anyone.
 func PrincipalOf(ctx context.Context) Principal { return noteOf(ctx).who }
 
-// Caller gives the user who sends a request; zero in an operation for anyone.
+// Caller returns the user who sends a request; zero in an operation for anyone.
 func Caller(ctx context.Context) account.User { return noteOf(ctx).who.User }
 
 type principalKey struct{}
 
-// WithPrincipal gives a context whose requests act for somebody who is known already: those that a page makes of the
-// API in this process. They need no token, and the page bounds their rate. The access log names the page's user, too.
+// WithPrincipal returns a context whose requests act for an already authenticated user: a page's calls to the API in
+// this process. They need no token, and the page limits their rate. The access log names the page's user too.
 func WithPrincipal(ctx context.Context, who Principal) context.Context {
 	noteOf(ctx).who = who
 	return context.WithValue(ctx, principalKey{}, who)
 }
 
-// admit calls an operation for those who may call it, and refuses others.
+// admit calls an operation for callers with access to it, and refuses others.
 func (s *Server) admit(op Operation) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		if op.Access == ForAnyone {
@@ -95,7 +95,7 @@ func (s *Server) admit(op Operation) func(huma.Context, func(huma.Context)) {
 			return
 		}
 
-		if who.User.IsAdmin() { // administrators have connections of their own to the record
+		if who.User.IsAdmin() { // administrators have reserved connections to the record
 			ctx = huma.WithContext(ctx, core.Reserved(ctx.Context()))
 		}
 
@@ -103,7 +103,7 @@ func (s *Server) admit(op Operation) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// Admission finds who sends a request. It refuses an operation that they may not call, and one above their rate. It
+// Admission authenticates the sender of a request. It refuses operations without access, and those above the rate. It
 // reads the record at each request, so a block takes effect at once.
 func (s *Server) Admission(ctx context.Context, authorization string, op Operation, subject string) (Principal, error) {
 	who, known := ctx.Value(principalKey{}).(Principal)
@@ -129,7 +129,7 @@ func (s *Server) Admission(ctx context.Context, authorization string, op Operati
 	return who, nil
 }
 
-// Refuse answers that a request is not admitted. challenge says how a client without a valid token may identify itself.
+// Refuse answers that a request is not admitted. challenge tells a client without a valid token how to authenticate.
 func (s *Server) Refuse(ctx context.Context, w http.ResponseWriter, err error, challenge string) {
 	p := s.problem(ctx, err)
 	if p.Code == fault.Unauthenticated {
@@ -138,7 +138,7 @@ func (s *Server) Refuse(ctx context.Context, w http.ResponseWriter, err error, c
 	p.Write(w)
 }
 
-// authenticate finds the user whose token an Authorization header has.
+// authenticate finds the user of the token in an Authorization header.
 func (s *Server) authenticate(ctx context.Context, header string) (who Principal, err error) {
 	token := BearerToken(header)
 	if token == "" {
@@ -147,7 +147,7 @@ func (s *Server) authenticate(ctx context.Context, header string) (who Principal
 	return s.Authenticate(ctx, token)
 }
 
-// Authenticate finds the user of a token. Wrong tokens are limited by the address that sends the request.
+// Authenticate finds the user of a token. Wrong tokens are limited by client address.
 func (s *Server) Authenticate(ctx context.Context, token string) (who Principal, err error) {
 	err = s.Identify(ctx, token, func(ctx context.Context) (err error) {
 		who.User, who.Token, err = s.Store.Accounts.Authenticate(ctx, token)
@@ -156,8 +156,8 @@ func (s *Server) Authenticate(ctx context.Context, token string) (who Principal,
 	return who, err
 }
 
-// Identify lets find look up in the record whose a secret is. It refuses before that where the address has sent too many
-// wrong ones, or where the secret's user was refused for their rate a moment ago.
+// Identify calls find, which looks up the owner of a secret in the record. It refuses without a lookup if the client
+// address has sent too many wrong secrets, or if the secret's user was rate-limited a moment ago.
 func (s *Server) Identify(ctx context.Context, secret string, find func(context.Context) error) error {
 	remote := RemoteOf(ctx)
 	if err := s.Guesses.Check(remote, secret); err != nil {
@@ -167,7 +167,12 @@ func (s *Server) Identify(ctx context.Context, secret string, find func(context.
 		return err
 	}
 
-	err := find(core.Reserved(ctx)) // who it is has to be known first
+	began := time.Now()
+	limited, cancel := context.WithTimeout(core.Reserved(ctx), answerTime) // authentication has priority
+	defer cancel()
+
+	err := find(limited)
+	noteOf(ctx).identified = time.Since(began)
 	switch {
 	case err == nil:
 		s.Guesses.Right(secret)
@@ -177,15 +182,15 @@ func (s *Server) Identify(ctx context.Context, secret string, find func(context.
 	return err
 }
 
-// TakeMore counts a request as several more of its user's, for what it costs is known once its body is.
+// TakeMore counts a request as n more of its user's: its cost is only known once its body is.
 func (s *Server) TakeMore(ctx context.Context, n int) error {
 	return s.Requests.TakeMany(Caller(ctx), n)
 }
 
-// TakeOpen counts a request of an operation for anyone against the rate of its network address.
+// TakeOpen counts a request to an operation for anyone against the rate of its network address.
 func (s *Server) TakeOpen(ctx context.Context) error { return s.Open.Take(RemoteOf(ctx)) }
 
-// BearerToken gives the token of an Authorization header; empty: there is none.
+// BearerToken returns the token in an Authorization header; empty if there is none.
 func BearerToken(header string) string {
 	scheme, token, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, bearer) {
@@ -194,7 +199,8 @@ func BearerToken(header string) string {
 	return strings.TrimSpace(token)
 }
 
-// Permit refuses an operation that is not for this user, or not for this token, or that asks again who it is.
+// Permit refuses an operation that this user or this token may not call, or that requires a fresh confirmation of
+// identity.
 func (p Principal) Permit(op Operation) error {
 	switch {
 	case p.User.Status != account.UserActive:
@@ -211,17 +217,16 @@ func (p Principal) Permit(op Operation) error {
 	return p.confirm(op)
 }
 
-// Done writes to the audit log that the caller has done the operation of this request to what id names; "" is nothing
-// in particular.
+// Done audits that the caller has performed the request's operation on the subject id; "" is no subject in particular.
 func (s *Server) Done(ctx context.Context, id string) { s.audit(ctx, id, account.OutcomeDone, "") }
 
-// DoneWith is Done with more about the outcome.
+// DoneWith is Done with more detail about the outcome.
 func (s *Server) DoneWith(ctx context.Context, id, detail string) {
 	s.audit(ctx, id, account.OutcomeDone, detail)
 }
 
-// audit writes what an administrator has done, or what somebody was refused. The answer does not depend on it, because
-// the operation has been done or refused already.
+// audit records what an administrator has done, or what somebody was refused. The response does not depend on it,
+// because the operation is already done or refused.
 func (s *Server) audit(ctx context.Context, id, outcome, detail string) {
 	request := noteOf(ctx)
 	entry := account.AuditEntry{
@@ -232,20 +237,22 @@ func (s *Server) audit(ctx context.Context, id, outcome, detail string) {
 		entry.Subject = request.operation.Subject + "/" + id
 	}
 
-	if err := s.Store.Accounts.Audit(context.WithoutCancel(ctx), entry); err != nil {
-		s.Log.Error("an entry of the audit log is lost",
+	detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTime)
+	defer cancel()
+	if err := s.Store.Accounts.Audit(detached, entry); err != nil {
+		s.Log.Error("audit log entry lost",
 			"request", request.id, "action", entry.Action, "outcome", outcome, "error", err)
 	}
 }
 
-// Hide registers a code that is answered both for a thing that does not exist and for one that the caller may not see.
-// find finds the thing for anyone.
+// Hide registers a code that is the same for a missing entity and for one that the caller may not see. find finds the
+// entity regardless of the caller.
 func (s *Server) Hide(code fault.Code, find func(ctx context.Context, id int64) error) {
 	s.hidden[code] = find
 }
 
-// Refusal gives the error unchanged. It audits a request for what the caller may not see, which is answered as if it did
-// not exist.
+// Refusal returns the error unchanged. It audits a request for an entity that the caller may not see, which is answered
+// as if it did not exist.
 func (s *Server) Refusal(ctx context.Context, id string, err error) error {
 	code := fault.CodeOf(err)
 	reached := code == fault.InsufficientAccess

@@ -19,18 +19,18 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// Bounds of bodies, in bytes.
+// Limits of bodies, in bytes.
 const (
 	MaxBody   = 1 << 20   // of any request
-	SmallBody = 64 << 10  // of operations that ask for no other
+	SmallBody = 64 << 10  // of operations that set no other limit
 	TextBody  = 256 << 10 // of operations that take a long text, each character of which may be an escape
-	FormBody  = 512 << 10 // of forms, which hold a text twice: as it is and as it was
+	FormBody  = 512 << 10 // of forms, which contain a text twice: current and original
 )
 
 // bodyStep is how much of a body is read before it counts as held.
 const bodyStep = 8 << 10
 
-// wrongBody is what a body is refused for.
+// wrongBody is why a body is refused.
 type wrongBody struct {
 	status int
 	errs   []error
@@ -38,13 +38,13 @@ type wrongBody struct {
 
 type wrongBodyKey struct{}
 
-// takeBody reads the body of an operation before huma does, and compares it with the operation's schema. It is in memory
-// within the bounds of the operation and of the process.
+// takeBody reads an operation's body before huma does, and validates it against the operation's schema. The memory is
+// limited per operation and per process.
 func (s *Server) takeBody(op Operation) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(ctx)
 		held := s.Bodies.Hold(Caller(ctx.Context()))
-		if _, inside := ctx.Context().Value(principalKey{}).(Principal); inside { // who asks has counted a body of its own
+		if _, inside := ctx.Context().Value(principalKey{}).(Principal); inside { // the calling page has counted its own body
 			held = s.Bodies.Free()
 		}
 		defer held.Release()
@@ -57,7 +57,7 @@ func (s *Server) takeBody(op Operation) func(huma.Context, func(huma.Context)) {
 
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if wrong := s.wrongWith(ctx, body); wrong != nil {
-			// Huma compares the parameters with their schemas, cannot parse this, and makes one problem of all.
+			// Huma validates the parameters, fails to parse this, and combines everything into one problem.
 			r.Body = io.NopCloser(strings.NewReader("!"))
 			ctx = huma.WithValue(ctx, wrongBodyKey{}, wrong)
 		}
@@ -65,7 +65,7 @@ func (s *Server) takeBody(op Operation) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// wrongWith finds what is wrong with a body; nil: nothing is, or there is none.
+// wrongWith validates a body; nil: it is valid, or there is none.
 func (s *Server) wrongWith(ctx huma.Context, body []byte) *wrongBody {
 	if len(body) == 0 {
 		return nil
@@ -93,8 +93,8 @@ func (s *Server) wrongWith(ctx huma.Context, body []byte) *wrongBody {
 	}
 }
 
-// HoldBody reads the body of a request that is no operation's, up to a bound. It counts against what this process, and
-// the request's user, may hold until it is released.
+// HoldBody reads the body of a request outside the API's operations, up to a limit. Until it is released it counts
+// against what this process, and the request's user, may hold.
 func (s *Server) HoldBody(
 	w http.ResponseWriter, r *http.Request, user account.User, most int64,
 ) (body []byte, release func(), err error) {
@@ -103,13 +103,13 @@ func (s *Server) HoldBody(
 	return body, held.Release, err
 }
 
-// readBody reads the body of a request, up to a bound, and counts it as held.
+// readBody reads a request's body, up to a limit, and counts it as held.
 func readBody(w http.ResponseWriter, r *http.Request, most int64, held *allowance.Held) ([]byte, error) {
 	if r.ContentLength > most {
 		return nil, bodyTooLarge(most)
 	}
 
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTime)) // requests within this process have none
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTime)) // in-process requests have none
 
 	var read bytes.Buffer
 	for {
@@ -130,10 +130,10 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64, held *allowanc
 	}
 }
 
-// bodyUnread says why a body could not be read.
+// bodyUnread explains why a body could not be read.
 func bodyUnread(err error) error {
 	if failure, ok := errors.AsType[net.Error](err); ok && failure.Timeout() {
-		return fault.New(fault.RequestTimeout, "the body did not come in time").WithField("body")
+		return fault.New(fault.RequestTimeout, "the body did not arrive in time").WithField("body")
 	}
 	return errBodyUnread
 }
@@ -141,12 +141,12 @@ func bodyUnread(err error) error {
 // errBodyUnread is answered with the status 400.
 var errBodyUnread = fault.Invalid("body", "the body cannot be read")
 
-// bodyTooLarge refuses a body with more than so many bytes.
+// bodyTooLarge refuses a body of more than most bytes.
 func bodyTooLarge(most int64) error {
-	return fault.New(fault.BodyTooLarge, "this request takes a body of at most %s", sizeOf(most)).WithField("body")
+	return fault.New(fault.BodyTooLarge, "the body of this request has at most %s", sizeOf(most)).WithField("body")
 }
 
-// sizeOf writes a bound of bodies.
+// sizeOf formats a body limit.
 func sizeOf(bytes int64) string {
 	if bytes%(1<<20) == 0 {
 		return fmt.Sprintf("%d MiB", bytes>>20)

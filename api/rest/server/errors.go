@@ -19,57 +19,57 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Kind is how HTTP shows a code: its status, and what it means in general.
+// Kind maps a code to HTTP: its status, and its general meaning.
 type Kind struct {
 	Status int
 	Title  string
 }
 
-// statusCallerLeft appears in the access log only.
+// statusCallerLeft only appears in the access log.
 const statusCallerLeft = 499
 
 // commonKinds are the codes that belong to no workload.
 var commonKinds = map[fault.Code]Kind{
-	fault.Validation:           {Status: http.StatusUnprocessableEntity, Title: "The input is wrong"},
-	fault.BodyTooLarge:         {Status: http.StatusRequestEntityTooLarge, Title: "The body is too large"},
-	fault.MediaType:            {Status: http.StatusUnsupportedMediaType, Title: "The body is not JSON"},
-	fault.RequestTimeout:       {Status: http.StatusRequestTimeout, Title: "The body came too slowly"},
-	fault.MethodNotAllowed:     {Status: http.StatusMethodNotAllowed, Title: "The method is not possible here"},
+	fault.Validation:           {Status: http.StatusUnprocessableEntity, Title: "Invalid input"},
+	fault.BodyTooLarge:         {Status: http.StatusRequestEntityTooLarge, Title: "The request body is too large"},
+	fault.MediaType:            {Status: http.StatusUnsupportedMediaType, Title: "The request body is not JSON"},
+	fault.RequestTimeout:       {Status: http.StatusRequestTimeout, Title: "The request body arrived too slowly"},
+	fault.MethodNotAllowed:     {Status: http.StatusMethodNotAllowed, Title: "Method not allowed"},
 	fault.Unauthenticated:      {Status: http.StatusUnauthorized, Title: "A valid token is required"},
 	fault.UserNotActive:        {Status: http.StatusForbidden, Title: "The user is not active"},
-	fault.InsufficientAccess:   {Status: http.StatusForbidden, Title: "This caller may not do this"},
+	fault.InsufficientAccess:   {Status: http.StatusForbidden, Title: "Insufficient access"},
 	fault.RateLimited:          {Status: http.StatusTooManyRequests, Title: "Too many requests"},
 	fault.StreamsFull:          {Status: http.StatusServiceUnavailable, Title: "Too many event streams"},
-	fault.CursorGone:           {Status: http.StatusGone, Title: "The place in the stream is gone"},
-	fault.QuotaExceeded:        {Status: http.StatusConflict, Title: "A limit is reached"},
-	fault.InsufficientScope:    {Status: http.StatusForbidden, Title: "The token lacks a scope"},
-	fault.ConfirmationRequired: {Status: http.StatusForbidden, Title: "The person of the session has to be confirmed"},
-	fault.LinkSpent:            {Status: http.StatusGone, Title: "The link cannot be used any more"},
-	fault.SignInExpired:        {Status: http.StatusGone, Title: "Signing in has to begin again"},
-	fault.SignInNotVerified:    {Status: http.StatusForbidden, Title: "The provider has not proved who this is"},
-	fault.SignInProviderAway:   {Status: http.StatusBadGateway, Title: "The provider that signs people in does not answer"},
-	fault.TokenNotFound:        {Status: http.StatusNotFound, Title: "There is no such token"},
-	fault.OwnAccess:            {Status: http.StatusConflict, Title: "Administrators cannot take away their own access"},
+	fault.CursorGone:           {Status: http.StatusGone, Title: "The position in the stream is gone"},
+	fault.QuotaExceeded:        {Status: http.StatusConflict, Title: "Limit reached"},
+	fault.InsufficientScope:    {Status: http.StatusForbidden, Title: "The token lacks a required scope"},
+	fault.ConfirmationRequired: {Status: http.StatusForbidden, Title: "The session requires confirmation"},
+	fault.LinkSpent:            {Status: http.StatusGone, Title: "The link is no longer valid"},
+	fault.SignInExpired:        {Status: http.StatusGone, Title: "The sign-in has expired"},
+	fault.SignInNotVerified:    {Status: http.StatusForbidden, Title: "The provider did not verify this identity"},
+	fault.SignInProviderAway:   {Status: http.StatusBadGateway, Title: "The sign-in provider is not responding"},
+	fault.TokenNotFound:        {Status: http.StatusNotFound, Title: "Token not found"},
+	fault.OwnAccess:            {Status: http.StatusConflict, Title: "Administrators cannot remove their own access"},
 	fault.LastAdmin:            {Status: http.StatusConflict, Title: "The last administrator cannot be removed"},
-	fault.NotFound:             {Status: http.StatusNotFound, Title: "Nothing is at this path"},
-	fault.UserNotFound:         {Status: http.StatusNotFound, Title: "There is no such user"},
-	fault.UserExists:           {Status: http.StatusConflict, Title: "The user exists already"},
-	fault.InvalidTransition:    {Status: http.StatusConflict, Title: "Not possible in this state"},
-	fault.NotConfigured:        {Status: http.StatusServiceUnavailable, Title: "This part of the service is switched off"},
+	fault.NotFound:             {Status: http.StatusNotFound, Title: "Path not found"},
+	fault.UserNotFound:         {Status: http.StatusNotFound, Title: "User not found"},
+	fault.UserExists:           {Status: http.StatusConflict, Title: "The user already exists"},
+	fault.InvalidTransition:    {Status: http.StatusConflict, Title: "Not allowed in the current state"},
+	fault.NotConfigured:        {Status: http.StatusServiceUnavailable, Title: "This part of the service is disabled"},
 
-	fault.StoreUnavailable:    {Status: http.StatusServiceUnavailable, Title: "The database cannot be reached"},
-	fault.TemporalUnavailable: {Status: http.StatusServiceUnavailable, Title: "The workflow service cannot be reached"},
+	fault.StoreUnavailable:    {Status: http.StatusServiceUnavailable, Title: "The database is unavailable"},
+	fault.TemporalUnavailable: {Status: http.StatusServiceUnavailable, Title: "The workflow service is unreachable"},
 	fault.WorkflowPaused:      {Status: http.StatusConflict, Title: "An operator has paused the workflow"},
 	fault.Internal:            {Status: http.StatusInternalServerError, Title: "Internal error"},
 }
 
-// Problem is a failure on its way to a caller.
+// Problem is a failure as the caller sees it.
 type Problem struct {
 	shape.Problem
 	header http.Header
 }
 
-// NewProblem makes a problem whose code belongs to no workload.
+// NewProblem returns a problem whose code belongs to no workload.
 func NewProblem(code fault.Code, detail string) *Problem {
 	return commonKinds[code].problem(code, detail)
 }
@@ -81,7 +81,7 @@ func (k Kind) problem(code fault.Code, detail string) *Problem {
 	}}
 }
 
-// at names a field at fault.
+// at adds an invalid field.
 func (p *Problem) at(field, message string) {
 	p.Errors = append(p.Errors, shape.FieldError{Field: field, Message: message})
 }
@@ -89,7 +89,7 @@ func (p *Problem) at(field, message string) {
 // Error implements huma.StatusError, as GetStatus does.
 func (p *Problem) Error() string { return p.Detail }
 
-// GetStatus gives the status of the answer.
+// GetStatus returns the status of the response.
 func (p *Problem) GetStatus() int { return p.Status }
 
 // GetHeaders implements huma.HeadersError.
@@ -98,11 +98,11 @@ func (p *Problem) GetHeaders() http.Header { return p.header }
 // ContentType implements huma.ContentTypeFilter.
 func (p *Problem) ContentType(string) string { return problemJSON }
 
-// problem turns any error into what the caller may see of it; the rest goes to the log.
+// problem converts any error into what the caller may see of it; the rest is logged.
 func (s *Server) problem(ctx context.Context, err error) *Problem {
 	f := fault.As(err)
 	if f == nil || s.Kinds[f.Code].Status == 0 {
-		f = fault.New(fault.Internal, "the service has failed; the request id tells its operators more").WithCause(err)
+		f = fault.New(fault.Internal, "internal error: give its operators the request id").WithCause(err)
 	}
 
 	if limit := allowance.LimitOf(f); limit != "" {
@@ -123,12 +123,12 @@ func (s *Server) problem(ctx context.Context, err error) *Problem {
 		p.header.Set("Retry-After", strconv.Itoa(int(f.RetryAfter.Seconds()+0.999)))
 	}
 
-	if errors.Is(ctx.Err(), context.Canceled) { // the client has left: nothing has failed
+	if errors.Is(ctx.Err(), context.Canceled) { // the client has disconnected: nothing has failed
 		p.Status = statusCallerLeft
 	}
 
 	if p.Status >= 500 {
-		s.Log.Error("a request failed", "request", noteOf(ctx).id, "code", f.Code, "error", f.Cause)
+		s.Log.Error("request failed", "request", noteOf(ctx).id, "code", f.Code, "error", f.Cause)
 	}
 	return p
 }
@@ -137,7 +137,7 @@ func (p *Problem) Write(w http.ResponseWriter) {
 	maps.Copy(w.Header(), p.header)
 	w.Header().Set("Content-Type", problemJSON)
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // an error means that the client has left
+	_ = json.NewEncoder(w).Encode(p) // an error means that the client has disconnected
 }
 
 // Huma keeps these settings in global variables.
@@ -158,9 +158,9 @@ func init() {
 	huma.DefaultArrayNullable = false
 }
 
-// refused makes the problem of a request that huma itself refuses.
+// refused builds the problem for a request that huma itself rejects.
 func refused(status int, message string, errs []error) *Problem {
-	p := NewProblem(fault.Internal, "the service has failed; the request id tells its operators more")
+	p := NewProblem(fault.Internal, "internal error: give its operators the request id")
 	switch {
 	case status == http.StatusBadRequest:
 		p = NewProblem(fault.Validation, "the body cannot be read")
@@ -183,7 +183,7 @@ func refused(status int, message string, errs []error) *Problem {
 	return p
 }
 
-// aboutBody says whether an error is about a body as a whole.
+// aboutBody reports whether an error concerns a body as a whole.
 func aboutBody(err error) bool {
 	detail, ok := errors.AsType[*huma.ErrorDetail](err)
 	return ok && detail.Location == "body"
@@ -191,7 +191,7 @@ func aboutBody(err error) bool {
 
 var missing = regexp.MustCompile(`^expected required property (\S+) to be present$`)
 
-// fieldOf names a field as its caller does: "file_id", not "body.file_id".
+// fieldOf names a field as the caller does: "file_id", not "body.file_id".
 func fieldOf(detail *huma.ErrorDetail) shape.FieldError {
 	field, message := detail.Location, detail.Message
 	if m := missing.FindStringSubmatch(message); m != nil {
@@ -203,7 +203,7 @@ func fieldOf(detail *huma.ErrorDetail) shape.FieldError {
 	}
 
 	if field == "body" && message != "expected object" {
-		message = "this is not the JSON that was expected" // the parser's own words name types of ours
+		message = "this is not the JSON that was expected" // the parser's message names our types
 	}
 
 	for _, place := range []string{"body.", "query.", "path.", "header."} {
@@ -222,7 +222,7 @@ func fieldOf(detail *huma.ErrorDetail) shape.FieldError {
 // maxKey is how many characters an Idempotency-Key may have.
 const maxKey = 255
 
-// keyProblem says what is wrong with an Idempotency-Key that is not allowed.
+// keyProblem explains why an Idempotency-Key is invalid.
 func keyProblem(key string) string {
 	if key == "" {
 		return "is required"

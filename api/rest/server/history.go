@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Events answers with all events of an entity, from the first.
+// Events responds with all events of an entity, from the first.
 func (s *Server) Events(ctx context.Context, workload string, id int64) (none shape.Page[shape.History], err error) {
 	events, err := s.Store.Notices.EventsOf(ctx, workload, shape.ID(id))
 	if err != nil {

@@ -5,19 +5,19 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// OptionalID reads a parameter that may be left out: 0 then.
+// OptionalID parses an optional parameter: 0 if it is missing.
 func OptionalID(text, field string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
 	id, ok := shape.ParseID(text)
 	if !ok {
-		return 0, fault.Invalid(field, "this is no id")
+		return 0, fault.Invalid(field, "this is not an id")
 	}
 	return id, nil
 }
 
-// UserID reads the id of a user in a path.
+// UserID parses the id of a user in a path.
 func UserID(text string) (int64, error) {
 	id, ok := shape.ParseID(text)
 	if !ok {
@@ -26,7 +26,7 @@ func UserID(text string) (int64, error) {
 	return id, nil
 }
 
-// PathID reads the id of a path: 0, the id of nothing, for what is none.
+// PathID parses an id in a path: 0, which no entity has, if it is invalid.
 func PathID(text string) int64 {
 	id, ok := shape.ParseID(text)
 	if !ok {

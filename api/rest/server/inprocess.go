@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// InProcess hands requests to a handler of this process, as http.Client's Transport.
+// InProcess is an http.Client Transport that passes requests to a handler in this process.
 type InProcess struct{ Handler http.Handler }
 
 // RoundTrip implements http.RoundTripper.
@@ -22,7 +22,7 @@ func (t InProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// kept keeps what a handler answers.
+// kept buffers a handler's response.
 type kept struct {
 	header http.Header
 	status int

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// InProcessStream is InProcess for answers that have no end. The handler ends with the request's context.
+// InProcessStream is InProcess for responses without an end. The handler ends with the request's context.
 type InProcessStream struct {
 	Handler http.Handler
 	Log     *slog.Logger
@@ -28,8 +28,8 @@ func (t InProcessStream) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer writer.Close()
 		defer w.WriteHeader(http.StatusOK)
 		defer func() {
-			if cause := recover(); cause != nil { // the server's own end of a connection, which is none here
-				t.Log.Warn("a stream was cut off", "cause", cause)
+			if cause := recover(); cause != nil { // net/http's signal to drop a connection: there is none here
+				t.Log.Warn("stream aborted", "cause", cause)
 			}
 		}()
 		t.Handler.ServeHTTP(w, r)
@@ -46,7 +46,7 @@ func (t InProcessStream) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// flowing hands on what a handler answers as it comes. When the reader has left, writes fail.
+// flowing passes on a handler's response as it is written. When the reader has left, writes fail.
 type flowing struct {
 	header http.Header
 	body   *io.PipeWriter
@@ -71,8 +71,8 @@ func (w *flowing) Write(b []byte) (int, error) {
 	return w.body.Write(b)
 }
 
-// Flush implements http.Flusher: nothing is held back.
+// Flush implements http.Flusher: nothing is buffered.
 func (w *flowing) Flush() {}
 
-// SetWriteDeadline is for http.ResponseController. A reader that does not read leaves, and that ends the write.
+// SetWriteDeadline is for http.ResponseController. A reader that stops reading closes the stream, which ends the write.
 func (w *flowing) SetWriteDeadline(time.Time) error { return nil }

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -20,7 +19,8 @@ import (
 
 const (
 	readTime       = 30 * time.Second
-	answerTime     = 20 * time.Second // for one request that is no stream
+	answerTime     = 20 * time.Second // for one request that is not a stream, in addition to reading its body
+	auditTime      = 2 * time.Second  // for an audit entry, even if the client has disconnected
 	bearer         = "bearer"
 	idempotencyKey = "Idempotency-Key"
 	problemJSON    = "application/problem+json"
@@ -31,11 +31,11 @@ type Access int
 
 const (
 	ForAnyone Access = iota
-	ForUsers         // active ones
+	ForUsers         // active users
 	ForAdmins
 )
 
-// AnyScope is the scope of operations that every token may call: those on the user's own tokens, which compare scopes
+// AnyScope is the scope of operations that every token may call: those on the user's own tokens, which check scopes
 // themselves.
 const AnyScope account.Scope = "any"
 
@@ -43,24 +43,22 @@ const AnyScope account.Scope = "any"
 type Operation struct {
 	Id          string
 	Route       string // method and path: "GET /v1/users/{id}"
-	Summary     string // a line
-	Description string // more, when there is more to know
+	Summary     string // one line
+	Description string // optional, more than a line
 	Access      Access
-	Scope       account.Scope  // that a token needs; empty where access is ForAnyone
+	Scope       account.Scope  // required of the token; empty where access is ForAnyone
 	Subject     string         // what {id} or {hash} names, in the audit log: "user"
-	Status      int            // of a success; 0 is 200
-	Also        int            // another status of success with the same body; 0 is none
-	Stream      bool           // the answer has no end
-	Waits       time.Duration  // how long the answer may wait for something, besides the usual time
-	Body        int64          // how many bytes of a body it takes; 0 is SmallBody
-	Confirms    bool           // a session that calls it must have been confirmed lately
-	Tried       bool           // it can be tried: RegisterTried sets it
+	Status      int            // on success; 0 is 200
+	Also        int            // a second success status with the same body; 0 is none
+	Stream      bool           // the response has no end
+	Waits       time.Duration  // how long the response may wait for something, in addition to the usual time
+	Body        int64          // limit of the body, in bytes; 0 is SmallBody
+	Confirms    bool           // a calling session must have been confirmed recently
 	Answers     *huma.Response // of a success that is not JSON
-	Faults      []fault.Code   // besides those of its group, and those that any operation may have
+	Faults      []fault.Code   // in addition to those of its group, and those of any operation
 }
 
-// Group is what operations of a subject have in common. An operation may have an access, a scope or a subject of its
-// own instead.
+// Group is what operations on a subject have in common. An operation may override access, scope or subject.
 type Group struct {
 	*Server
 	Tag     string // the heading in the document
@@ -70,7 +68,7 @@ type Group struct {
 	Faults  []fault.Code
 }
 
-// complete gives an operation what it leaves to its group.
+// complete fills in what an operation leaves to its group.
 func (g Group) complete(op Operation) Operation {
 	op.Access = cmp.Or(op.Access, g.Access)
 	op.Scope = cmp.Or(op.Scope, g.Scope)
@@ -80,7 +78,7 @@ func (g Group) complete(op Operation) Operation {
 	return op
 }
 
-// Register adds an operation to the API. What handle gives is the body of a success.
+// Register adds an operation to the API. handle returns the body of a success.
 func Register[In, Body any](g Group, op Operation, handle func(context.Context, *In) (Body, error)) {
 	RegisterRaw(g, op, func(ctx context.Context, in *In) (*answer[Body], error) {
 		body, err := handle(ctx, in)
@@ -94,7 +92,7 @@ func RegisterSilent[In any](g Group, op Operation, handle func(context.Context, 
 	RegisterRaw(g, op, func(ctx context.Context, in *In) (*struct{}, error) { return &struct{}{}, handle(ctx, in) })
 }
 
-// Shown gives the body that shows a row. Where err is why there is no row, it is all that is given.
+// Shown returns the body that shows a row, or err if it is set.
 func Shown[Row, Body any](row Row, err error, show func(Row) Body) (body Body, _ error) {
 	if err != nil {
 		return body, err
@@ -105,13 +103,13 @@ func Shown[Row, Body any](row Row, err error, show func(Row) Body) (body Body, _
 // answer is a success with a body.
 type answer[T any] struct{ Body T }
 
-// Made is the answer of an operation that makes a thing, or gives the one that was made before.
+// Made is the response of an operation that creates an entity, or returns the one created before.
 type Made[T any] struct {
 	Status int
 	Body   T
 }
 
-// MadeOf answers 201 where the request has made the thing, 200 where it was there.
+// MadeOf responds 201 if the request has created the entity, and 200 if it existed.
 func MadeOf[T any](body T, created bool) *Made[T] {
 	if created {
 		return &Made[T]{http.StatusCreated, body}
@@ -119,57 +117,65 @@ func MadeOf[T any](body T, created bool) *Made[T] {
 	return &Made[T]{http.StatusOK, body}
 }
 
-// RegisterRaw adds an operation whose answer is more than a body.
+// RegisterRaw adds an operation whose response is more than a body.
 func RegisterRaw[In, Out any](g Group, op Operation, handle func(context.Context, *In) (*Out, error)) {
 	op = g.complete(op)
 	method, path, _ := strings.Cut(op.Route, " ")
-	_, hasBody := reflect.TypeFor[In]().FieldByName("Body")
+	body, hasBody := reflect.TypeFor[In]().FieldByName("Body")
 	described := huma.Operation{
 		OperationID: op.Id, Method: method, Path: path, Tags: []string{g.Tag},
 		Summary: op.Summary, Description: op.Description,
 		DefaultStatus: op.Status, Responses: g.responses(op, hasBody),
-		MaxBodyBytes: op.Body + 1, BodyReadTimeout: -1, // takeBody bounds both
+		MaxBodyBytes: op.Body + 1, BodyReadTimeout: -1, // takeBody limits both
 		Middlewares: huma.Middlewares{traced(op), g.admit(op)},
 	}
 
+	var scoped []scopedField
 	if hasBody {
+		if scoped = scopedFieldsOf(body.Type); len(scoped) > 0 {
+			scopes := map[string]account.Scope{}
+			for _, field := range scoped {
+				scopes[field.name] = field.scope
+			}
+			described.Extensions = map[string]any{FieldScopes: scopes}
+		}
 		described.RequestBody = &huma.RequestBody{Description: "At most " + sizeOf(op.Body) + "."}
 		described.SkipValidateBody = true // takeBody does it
 		described.Middlewares = append(described.Middlewares, g.takeBody(op))
 	}
 
-	described.Security = []map[string][]string{} // which says that no token is needed; without it nothing would be said
+	described.Security = []map[string][]string{} // an explicitly empty list: no token needed
 	if op.Access != ForAnyone {
-		described.Security = []map[string][]string{{bearer: op.scopes()}}
+		described.Security = append(described.Security, map[string][]string{bearer: op.scopes()})
+	}
+	if op.Scope == account.ScopeLibrary { // either one grants access
+		described.Security = append(described.Security, map[string][]string{bearer: {string(account.ScopeRead)}})
 	}
 
 	huma.Register(g.api, described, func(ctx context.Context, in *In) (*Out, error) {
 		if !op.Stream {
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, answerTime+op.Waits)
+			ctx, cancel = context.WithTimeout(ctx, answerTime+op.Waits-noteOf(ctx).identified)
 			defer cancel()
 		}
-		out, err := handle(ctx, in)
-		if trial, dry := errors.AsType[*dryRun](err); dry {
-			return nil, trial
+		if len(scoped) > 0 {
+			if err := g.admitFields(ctx, reflect.ValueOf(in).Elem().FieldByIndex(body.Index), scoped); err != nil {
+				return nil, g.problem(ctx, err)
+			}
 		}
+		out, err := handle(ctx, in)
 		if err != nil {
 			return nil, g.problem(ctx, err)
 		}
 		return out, nil
 	})
 
-	if op.Tried {
-		item := g.OpenAPI().Paths[path]
-		g.documentDryRun(cmp.Or(item.Post, item.Patch))
-	}
-
 	if op.Also != 0 {
 		documentAlso(g.OpenAPI().Paths[path].Post, op)
 	}
 }
 
-// scopes gives the scope of an operation as the document lists it.
+// scopes lists an operation's scope for the document.
 func (op Operation) scopes() []string {
 	if op.Scope == AnyScope {
 		return []string{}
@@ -177,7 +183,7 @@ func (op Operation) scopes() []string {
 	return []string{string(op.Scope)}
 }
 
-// responses documents how an operation answers other than well, and how it does when the body is not JSON.
+// responses documents an operation's errors, and successes that are not JSON.
 func (s *Server) responses(op Operation, hasBody bool) map[string]*huma.Response {
 	codes := append(
 		[]fault.Code{fault.Internal, fault.StoreUnavailable, fault.Validation, fault.BodyTooLarge}, op.Faults...,
@@ -220,14 +226,14 @@ func (s *Server) responses(op Operation, hasBody bool) map[string]*huma.Response
 	return responses
 }
 
-// documentAlso copies the answer of a success to a second status.
+// documentAlso copies the success response to a second status.
 func documentAlso(described *huma.Operation, op Operation) {
 	copied := *described.Responses[strconv.Itoa(op.Status)]
 	copied.Description = http.StatusText(op.Also)
 	described.Responses[strconv.Itoa(op.Also)] = &copied
 }
 
-// SchemaPrefix stands before the name of a schema in a reference.
+// SchemaPrefix precedes the name of a schema in a reference.
 const SchemaPrefix = "#/components/schemas/"
 
 // schemaName names a type in the document: shape.Delivery is Delivery, shape.Page[shape.Delivery] is DeliveryPage.
@@ -239,7 +245,7 @@ func schemaName(t reflect.Type, hint string) string {
 	return name
 }
 
-// Keyed is what a changing request may bring, so that it can be sent again when its answer was lost.
+// Keyed is the optional idempotency key of a changing request, so that it can be repeated when its response was lost.
 type Keyed struct {
-	Key string `header:"Idempotency-Key" pattern:"^[!-~]{1,255}$" patternDescription:"1 to 255 visible ASCII characters" example:"b5f0" doc:"The same key with the same request again gives the first answer, and changes nothing"`
+	Key string `header:"Idempotency-Key" pattern:"^[!-~]{1,255}$" patternDescription:"1 to 255 visible ASCII characters" example:"b5f0" doc:"Repeating a request with the same key returns the first response and changes nothing"`
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -14,17 +13,19 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// note is what is known of a request.
+// note is what is known about a request.
 type note struct {
 	id        string
 	remote    string    // address and port; never logged
-	who       Principal // zero before the user is known
-	operation Operation // zero before the user is known
+	who       Principal // zero until the user is known
+	operation Operation // zero until the user is known
+
+	identified time.Duration // duration of the lookup
 }
 
 type noteKey struct{}
 
-// noteOf finds a request's note.
+// noteOf returns a request's note.
 func noteOf(ctx context.Context) *note {
 	if n, ok := ctx.Value(noteKey{}).(*note); ok {
 		return n
@@ -32,13 +33,13 @@ func noteOf(ctx context.Context) *note {
 	return &note{}
 }
 
-// RequestID gives the id of a request, as its answer and the log name it.
+// RequestID returns the id of a request, as its response and the log name it.
 func RequestID(ctx context.Context) string { return noteOf(ctx).id }
 
-// RemoteOf gives the address and port of the client whose request is served; empty: there is none.
+// RemoteOf returns the address and port of the client whose request is served; empty if there is none.
 func RemoteOf(ctx context.Context) string { return noteOf(ctx).remote }
 
-// ServeHTTP gives every request its id, a line in the access log and an answer, also when its operation panics.
+// ServeHTTP gives every request an id, a line in the access log and a response, even if its operation panics.
 func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	n := &note{id: rand.Text()[:16], remote: s.remote(r)}
@@ -52,13 +53,13 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 	defer func() {
 		if cause := recover(); cause != nil {
-			if cause == http.ErrAbortHandler { // net/http's own way to drop a connection
-				panic(cause) // handed on as it came
+			if cause == http.ErrAbortHandler { // net/http's signal to drop a connection
+				panic(cause) // rethrown unchanged
 			}
 
-			s.Log.Error("a request panicked", "request", n.id, "cause", cause, "stack", string(debug.Stack()))
+			s.Log.Error("request panicked", "request", n.id, "cause", cause, "stack", string(debug.Stack()))
 			if w.status == 0 {
-				NewProblem(fault.Internal, "the service has failed; the request id tells its operators more").Write(w)
+				NewProblem(fault.Internal, "internal error: give its operators the request id").Write(w)
 			}
 		}
 
@@ -68,7 +69,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	s.route(w, r)
 }
 
-// route gives a request to its operation. What net/http would answer in plain text is answered as a problem.
+// route passes a request to its operation. Where net/http would respond in plain text, it responds with a problem.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	if wrong := wrongQuery(r.URL.RawQuery); wrong != "" {
 		p := NewProblem(fault.Validation, "the query cannot be read")
@@ -99,10 +100,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	s.refuseRoute(w, r, NewProblem(fault.NotFound, "there is nothing at this path: see /docs"))
 }
 
-// maxParameters is how many parameters a query has at most: an operation has less than ten.
+// maxParameters is how many parameters a query may have: an operation has fewer than ten.
 const maxParameters = 100
 
-// wrongQuery says what is wrong with a query as a whole; empty: nothing is.
+// wrongQuery explains why a query is invalid as a whole; empty if it is not.
 func wrongQuery(query string) string {
 	if strings.Count(query, "&") >= maxParameters {
 		return fmt.Sprintf("a query has at most %d parameters", maxParameters)
@@ -113,38 +114,32 @@ func wrongQuery(query string) string {
 	return ""
 }
 
-// refuseRoute answers a request that reaches no operation: a browser with a page, where there are pages.
+// refuseRoute answers a request that matches no operation: browsers get a page, where there are pages.
 func (s *Server) refuseRoute(w http.ResponseWriter, r *http.Request, p *Problem) {
 	if s.Unrouted == nil || !s.Unrouted(w, r, p) {
 		p.Write(w)
 	}
 }
 
-// logAccess writes one line per request. Paths, queries, headers and bodies may
-// name people, so they are not written.
+// logAccess writes one line per request at debug level: callers decide how many there are. Failures of the service have
+// their own line. Paths, queries, headers and bodies may name people, so they are not logged.
 func (s *Server) logAccess(r *http.Request, status int, n *note, took time.Duration) {
-	level := slog.LevelInfo
-	switch r.URL.Path {
-	case "/health", "/ready", "/metrics":
-		level = slog.LevelDebug
-	}
-
 	pattern := r.Pattern
 	if pattern == "" {
 		pattern = "none"
 	}
 
 	user := ""
-	if n.who.User.ID != 0 { // it is known
+	if n.who.User.ID != 0 { // authenticated
 		user = s.Store.Accounts.LogName(n.who.User)
 	}
 
-	s.Log.Log(r.Context(), level, "request", "request", n.id, "method", r.Method, "route", pattern,
+	s.Log.Debug("request", "request", n.id, "method", r.Method, "route", pattern,
 		"status", status, "ms", took.Milliseconds(), "user", user)
 }
 
-// recorder remembers the status that was written, and cuts off a client that does not read the answer in time. Streams
-// set a later deadline for each of their writes.
+// recorder records the status, and cuts off a client that does not read the response in time. Streams extend the
+// deadline with each write.
 type recorder struct {
 	http.ResponseWriter
 	status    int
@@ -163,7 +158,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
-	if !r.begun { // what has no connection, such as an answer within this process, refuses the deadline
+	if !r.begun { // writers without a connection, such as those within this process, reject the deadline
 		r.begun = true
 		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.writeTime))
 	}
@@ -173,7 +168,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// headless keeps headers and forgets the rest.
+// headless keeps headers and discards the rest.
 type headless struct{ header http.Header }
 
 func (h headless) Header() http.Header         { return h.header }

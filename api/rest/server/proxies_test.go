@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRemote forges X-Forwarded-For in every way: what a trusted proxy has not written counts for nothing.
+// TestRemote forges X-Forwarded-For in every way: entries that no trusted proxy has written are ignored.
 func TestRemote(t *testing.T) {
 	t.Parallel()
 	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8:1::/48"), netip.MustParsePrefix("192.0.2.7/32")}

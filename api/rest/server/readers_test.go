@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestWhoDoesNotReadIsCutOff asks for an answer that no buffer of a connection holds and reads none of it: the answer
-// ends all the same, and so does the connection. Without a deadline this test has no end.
-func TestWhoDoesNotReadIsCutOff(t *testing.T) {
+// TestSlowReaderIsDisconnected requests a response that exceeds a connection's buffers and reads none of it: the response
+// ends anyway, and so does the connection. Without a deadline this test never ends.
+func TestSlowReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
 	s := New(Config{WriteTime: 100 * time.Millisecond})
 	Register(Group{Server: s, Tag: "Large"}, Operation{Id: "get-large", Route: "GET /v1/large", Summary: "Get"},
@@ -36,8 +36,8 @@ func TestWhoDoesNotReadIsCutOff(t *testing.T) {
 	}
 
 	<-ended
-	got, _ := io.Copy(io.Discard, client) // what the buffers hold, and then the end of the connection
-	if got == 0 || got >= 64<<20 {
+	got, _ := io.Copy(io.Discard, client) // the buffers' content, if any, then the end of the connection
+	if got >= 64<<20 {
 		t.Errorf("a client that did not read has %d bytes of 64 MiB", got)
 	}
 

@@ -18,37 +18,37 @@ import (
 	"stagecoach/internal/store"
 )
 
-// Config is what every operation of an API needs. What has a default may be left out.
+// Config is what all operations of an API share. Fields with a default are optional.
 type Config struct {
 	Store     *store.Store
-	Requests  *allowance.Users     // the rate of each user's requests; default: no bound
-	Guesses   *allowance.Guesses   // the rate of wrong tokens; default: no bound
-	Open      *allowance.Addresses // the rate of requests without a token for receipts and documents; default: no bound
-	Bodies    *allowance.Bodies    // the bodies that the process holds; default: those of a process of its own
-	WriteTime time.Duration        // how long a client may take to read an answer that is no stream; default 30 s
-	OnRefused func(limit string)   // counts requests that are refused for a limit; default: nothing
+	Requests  *allowance.Users     // rate of each user's requests; default: unlimited
+	Guesses   *allowance.Guesses   // rate of wrong tokens; default: unlimited
+	Open      *allowance.Addresses // rate of requests without a token for receipts and documents; default: unlimited
+	Bodies    *allowance.Room      // bodies held by the process; default: its own allowance
+	WriteTime time.Duration        // how long a client may take to read a response that is not a stream; default 30 s
+	OnRefused func(limit string)   // called for requests refused by a limit; default: no-op
 	Log       *slog.Logger         // default: none
 	Version   string               // of the program, for the OpenAPI document; default "dev"
-	PublicURL string               // at which browsers see this server, without a path
-	// TrustedProxies are the networks of the proxies whose X-Forwarded-For says who sends a request.
+	PublicURL string               // base URL for browsers, without a path
+	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
 }
 
 // Server is an HTTP API to which operations are added.
 type Server struct {
 	Config
-	Mux *http.ServeMux // for what is not an operation of the API, such as the documents
-	// Kinds are the codes that the API answers with. One that is missing is answered as INTERNAL.
+	Mux *http.ServeMux // for endpoints outside the API, such as the documents
+	// maps codes to HTTP; a missing one becomes INTERNAL
 	Kinds map[fault.Code]Kind
-	// Unrouted answers a request that reaches no operation, in place of the problem; false: the problem is right. nil:
-	// it always is.
+	// Unrouted answers a request that matches no operation, instead of the problem; false: respond with the problem. nil:
+	// always respond with the problem.
 	Unrouted func(w http.ResponseWriter, r *http.Request, p *Problem) bool
 
 	hidden map[fault.Code]func(ctx context.Context, id int64) error
 	api    huma.API
 }
 
-// New makes a Server without operations.
+// New returns a Server without operations.
 func New(c Config) *Server {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	c.Requests = cmp.Or(c.Requests, allowance.NewUsers(0))
@@ -67,15 +67,16 @@ func New(c Config) *Server {
 	}
 }
 
-// OpenAPI gives the document of the operations that were added so far.
+// OpenAPI returns the document of the operations added so far.
 func (s *Server) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }
 
-// SchemaOf gives the schema of a type in the document.
+// SchemaOf returns a type's schema in the document.
 func SchemaOf[T any](s *Server) *huma.Schema {
 	return s.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// describe gives the part of the document that is about no single operation. Huma's own pages are left out: they load scripts from elsewhere.
+// describe returns the part of the document that concerns no single operation. Huma's own pages are disabled: they load
+// scripts from other sites.
 func describe(version string) huma.Config {
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -83,14 +84,14 @@ func describe(version string) huma.Config {
 			Info: &huma.Info{
 				Title:       "Stagecoach",
 				Version:     version,
-				Description: "Ids are strings, times are RFC 3339 in UTC, sizes are bytes. Answers may get more fields: ignore those that you do not know.",
+				Description: "IDs are strings, times are RFC 3339 in UTC, sizes are in bytes. Responses may gain fields: ignore those that you do not know.",
 				License:     &huma.License{Name: "MIT", Identifier: "MIT"},
 			},
 			Servers: []*huma.Server{{URL: "/", Description: "Where this document is served"}},
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry(SchemaPrefix, schemaName),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					bearer: {Type: "http", Scheme: "bearer", Description: "The token that an administrator gave you, or one that you have made. An operation names the scope that the token needs."},
+					bearer: {Type: "http", Scheme: "bearer", Description: "The token that an administrator gave you, or one that you created. Each operation names the scope that it requires."},
 				},
 			},
 		},

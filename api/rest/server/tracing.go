@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traced begins a trace, named by the route, at each call of an operation. Streams have no end, and checks of health do
-// no work: both have no trace.
+// traced starts a trace, named after the route, at each call of an operation. Streams, which have no end, and health
+// checks, which do no work, are not traced.
 func traced(op Operation) func(huma.Context, func(huma.Context)) {
 	method, path, _ := strings.Cut(op.Route, " ")
 	if op.Stream || !strings.HasPrefix(path, "/v1/") {

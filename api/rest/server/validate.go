@@ -12,26 +12,25 @@ import (
 	"github.com/danielgtaylor/huma/v2/validation"
 )
 
-// maxErrors is how many fields at fault an answer names.
+// maxErrors is how many invalid fields a response lists.
 const maxErrors = 20
 
-// errEnough ends the check of a body before the end of the body.
+// errEnough ends the validation of a body early.
 var errEnough = errors.New("the body is wrong enough")
 
-// checker compares a JSON text with a schema while it reads the text, so that the memory it needs does not depend on the
-// text. It ends at maxErrors errors, and at a list that is too long, whose items it does not look at. Huma's own check
-// builds a tree of all values and makes an error for each that is wrong. Single values are huma's to check, and so are
-// all messages.
+// checker validates a JSON text against a schema while reading it, so that its memory does not depend on the text. It
+// stops at maxErrors errors, and skips the items of a list that is too long. Huma's own validation builds a tree of all
+// values and an error for each invalid one. Huma still validates single values, and words all messages.
 type checker struct {
 	schemas huma.Registry
 	text    []byte
 	reader  *json.Decoder
-	path    []byte // of the value that is read, as huma writes it
+	path    []byte // of the current value, in huma's notation
 	found   huma.ValidateResult
 }
 
-// checkBody finds what is wrong with a valid JSON text. The error means that the text holds what Go cannot read, such as
-// a number beyond all bounds.
+// checkBody validates a well-formed JSON text. An error means that Go cannot read the text, for example a number that
+// is out of range.
 func checkBody(schemas huma.Registry, schema *huma.Schema, text []byte) ([]error, error) {
 	c := &checker{schemas: schemas, text: text, reader: json.NewDecoder(bytes.NewReader(text)), path: []byte("body")}
 	if err := c.value(schema, false); err != nil && !errors.Is(err, errEnough) {
@@ -40,7 +39,7 @@ func checkBody(schemas huma.Registry, schema *huma.Schema, text []byte) ([]error
 	return c.found.Errors, nil
 }
 
-// value reads the next value. One that is optional may be null.
+// value reads the next value. An optional one may be null.
 func (c *checker) value(s *huma.Schema, optional bool) error {
 	for s.Ref != "" {
 		s = c.schemas.SchemaFromRef(s.Ref)
@@ -59,7 +58,7 @@ func (c *checker) value(s *huma.Schema, optional bool) error {
 	return c.whole(s, optional)
 }
 
-// first gives the first character of the next value.
+// first peeks at the first character of the next value.
 func (c *checker) first() byte {
 	rest := bytes.TrimLeft(c.text[c.reader.InputOffset():], " \t\r\n:,")
 	if len(rest) == 0 {
@@ -68,8 +67,8 @@ func (c *checker) first() byte {
 	return rest[0]
 }
 
-// whole reads a value without looking into it. An empty list or object stands for one where the schema has another type,
-// or any.
+// whole reads a value without descending into it. An empty list or object stands for one where the schema has another
+// type, or any.
 func (c *checker) whole(s *huma.Schema, optional bool) error {
 	var raw json.RawMessage
 	if err := c.reader.Decode(&raw); err != nil {
@@ -96,7 +95,7 @@ func (c *checker) whole(s *huma.Schema, optional bool) error {
 
 // object reads the fields of an object, after its brace.
 func (c *checker) object(s *huma.Schema) error {
-	there := map[string]bool{} // of the fields that the schema has
+	there := map[string]bool{} // fields that the schema has
 
 	for c.reader.More() {
 		token, err := c.reader.Token()
@@ -169,30 +168,30 @@ func (c *checker) array(s *huma.Schema) error {
 	return c.checkLength(s, length)
 }
 
-// checkLength compares the length of a list with its schema.
+// checkLength validates the length of a list.
 func (c *checker) checkLength(s *huma.Schema, length int) error {
 	if s.MinItems == nil && s.MaxItems == nil {
 		return nil
 	}
 	empty := *s
-	empty.Items = &huma.Schema{} // any item is right
+	empty.Items = &huma.Schema{} // any item is valid
 	return c.check(&empty, make([]any, length))
 }
 
-// check compares one value with its schema.
+// check validates one value.
 func (c *checker) check(s *huma.Schema, value any) error {
 	path := huma.NewPathBuffer(slices.Clone(c.path), len(c.path))
 	huma.Validate(c.schemas, s, path, huma.ModeWriteToServer, value, &c.found)
 	return c.enough()
 }
 
-// add notes what is wrong with the value that is read.
+// add records an error about the current value.
 func (c *checker) add(message string) error {
 	c.found.Errors = append(c.found.Errors, &huma.ErrorDetail{Message: message, Location: string(c.path)})
 	return c.enough()
 }
 
-// enough ends the check when no more errors are told.
+// enough ends the validation when no more errors are reported.
 func (c *checker) enough() error {
 	if len(c.found.Errors) < maxErrors {
 		return nil
@@ -201,7 +200,7 @@ func (c *checker) enough() error {
 	return errEnough
 }
 
-// under reads what lies at a step below the present path.
+// under reads what is one step below the current path.
 func (c *checker) under(step string, read func() error) error {
 	length := len(c.path)
 	c.path = append(c.path, step...)
@@ -210,7 +209,7 @@ func (c *checker) under(step string, read func() error) error {
 	return err
 }
 
-// hasMore says whether a list has more than so many items. The text begins after the list's bracket, and is valid.
+// hasMore reports whether a list has more than most items. The text begins after the list's bracket, and is valid.
 func hasMore(text []byte, most int) bool {
 	depth, quoted, commas, empty := 0, false, 0, true
 	for i := 0; i < len(text); i++ {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sample is a body with all that bodies of operations have.
+// sample is a body with every construct that operations' bodies use.
 type sample struct {
 	Name   string          `json:"name" minLength:"2" maxLength:"5"`
 	Kind   string          `json:"kind,omitempty" enum:"a,b"`
@@ -29,7 +29,7 @@ type samplePart struct {
 	On  []string `json:"on,omitempty" maxItems:"2"`
 }
 
-// TestBodiesAreCheckedAsHumaDoes compares the check of a body with huma's, on bodies that are wrong in few places.
+// TestBodiesAreCheckedAsHumaDoes compares our validation with huma's, on bodies with few errors.
 func TestBodiesAreCheckedAsHumaDoes(t *testing.T) {
 	t.Parallel()
 	schemas := huma.NewMapRegistry(SchemaPrefix, schemaName)

@@ -13,11 +13,10 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// actInput asks for an action on a task.
+// actInput requests an action on a task.
 type actInput[Body asking] struct {
 	server.Keyed
-	server.Tried
-	ID   string `path:"id" example:"12" doc:"The id of a task"`
+	ID   string `path:"id" example:"12" doc:"Task ID"`
 	Body Body
 }
 
@@ -28,7 +27,7 @@ type asking interface {
 
 type taskClaim struct {
 	ActionBody
-	LeaseSeconds int64 `json:"lease_seconds,omitempty" minimum:"60" maximum:"86400" example:"300" doc:"For how long you may be silent: send heartbeats more often, or the task becomes STUCK; left out: for ever"`
+	LeaseSeconds int64 `json:"lease_seconds,omitempty" minimum:"60" maximum:"86400" example:"300" doc:"Length of the lease: without a heartbeat for this long the task becomes STUCK; omitted: no lease"`
 }
 
 func (b taskClaim) asked() lifecycle.TaskInput {
@@ -50,35 +49,35 @@ func (b taskStatusRequest) asked() lifecycle.TaskInput {
 
 type taskCommentInput struct {
 	server.Keyed
-	ID   string      `path:"id" example:"12" doc:"The id of a task"`
+	ID   string      `path:"id" example:"12" doc:"Task ID"`
 	Body CommentBody `nameHint:"TaskComment"`
 }
 
 type taskHeartbeatInput struct {
-	ID   string `path:"id" example:"12" doc:"The id of a task"`
+	ID   string `path:"id" example:"12" doc:"Task ID"`
 	Body struct {
 		ClaimName
 	} `nameHint:"TaskHeartbeat"`
 }
 
-// ActionBody is what every action on a task may say. It is exported, as all embedded types here, for huma to see its
+// ActionBody has the fields of every action on a task. Like all embedded types here it is exported for huma to see its
 // fields.
 type ActionBody struct {
 	ClaimName
 	CommentBody
 }
 
-// CommentBody says why.
+// CommentBody adds a comment.
 type CommentBody struct {
-	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"I know this part" doc:"Why; it is required, and stands in the task's events"`
+	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"I know this part" doc:"Reason; required, and shown in the task's events"`
 }
 
-// ClaimName names the claim by which a caller acts.
+// ClaimName names the claim with which a caller acts.
 type ClaimName struct {
-	FencingToken int64 `json:"fencing_token,omitempty" minimum:"1" example:"1772366400000" doc:"The fencing_token of the claim that you act by: LEASE_LOST when it has ended. Left out: the rules of the task alone decide"`
+	FencingToken int64 `json:"fencing_token,omitempty" minimum:"1" example:"1772366400000" doc:"fencing_token of your claim: LEASE_LOST if that claim has ended. Omitted: only the task's rules apply"`
 }
 
-// actionFaults are those of all actions, in addition to their own.
+// actionFaults are common to all actions.
 var actionFaults = []fault.Code{
 	fault.TaskNotFound, fault.LeaseLost, fault.InvalidTransition, fault.InsufficientAccess, fault.CommentRequired,
 	fault.TemporalUnavailable, fault.WorkflowPaused,
@@ -88,54 +87,49 @@ var actionFaults = []fault.Code{
 func (h *handlers) registerActions(tasks server.Group) {
 	registerAct[taskClaim](h, tasks, lifecycle.TaskActionClaim, server.Operation{
 		Id: "claim-task", Route: "POST /v1/tasks/{id}/claim",
-		Summary:     "Take a task that is ready",
-		Description: "Of many who try, one gets it. A task that is assigned to you begins; to claim what you work on already changes nothing.",
+		Summary:     "Claim a ready task",
+		Description: "Only one caller gets it. Claiming a task assigned to you starts it; claiming one that you are already working on changes nothing.",
 		Faults:      []fault.Code{fault.TaskAlreadyClaimed, fault.UnresolvedBlockers},
 	})
 
 	registerAct[ActionBody](h, tasks, lifecycle.TaskActionEscalate, server.Operation{
 		Id: "escalate-task", Route: "POST /v1/tasks/{id}/escalate",
-		Summary: "Block a task that somebody else works on",
+		Summary: "Block a task that someone else is working on",
 		Faults:  []fault.Code{fault.CannotEscalateOwn},
 	})
 
 	registerAct[taskClaim](h, tasks, lifecycle.TaskActionTakeover, server.Operation{
 		Id: "take-over-task", Route: "POST /v1/tasks/{id}/takeover",
-		Summary: "Take a STUCK task and work on it",
+		Summary: "Take over a STUCK task",
 		Faults:  []fault.Code{fault.CannotTakeover, fault.UnresolvedBlockers},
 	})
 
 	registerAct[taskStatusRequest](h, tasks, lifecycle.TaskActionStatus, server.Operation{
 		Id: "change-task-status", Route: "POST /v1/tasks/{id}/status",
-		Summary: "Give a task another status",
+		Summary: "Change the status of a task",
 		Faults:  []fault.Code{fault.UnresolvedBlockers, fault.ReviewRequired},
 	})
 
 	server.Register(tasks, server.Operation{
 		Id: "send-task-heartbeat", Route: "POST /v1/tasks/{id}/heartbeat",
-		Summary:     "Hold a task for another lease, counted from now",
-		Description: "For tasks that you claimed with `lease_seconds`. `LEASE_LOST`: the claim has ended, or has no lease.",
-		Faults:      []fault.Code{fault.TaskNotFound, fault.LeaseLost},
+		Summary:     "Renew the lease of a task from now",
+		Description: "For tasks that you claimed with `lease_seconds`. `LEASE_LOST`: the claim has ended or has no lease.",
+		Faults:      []fault.Code{fault.TaskNotFound, fault.LeaseLost, fault.NoLease},
 	}, h.sendHeartbeat)
 
 	server.Register(tasks, server.Operation{
 		Id: "comment-task", Route: "POST /v1/tasks/{id}/comments", Status: http.StatusCreated,
-		Summary: "Say something about a task, in whatever status it is",
+		Summary: "Comment on a task in any status",
 		Faults:  []fault.Code{fault.TaskNotFound, fault.CommentRequired},
 	}, h.commentTask)
 }
 
-// registerAct adds the operation of an action on a task. It has the faults of all actions besides its own.
+// registerAct adds the operation of an action on a task, with the faults common to all actions besides its own.
 func registerAct[Body asking](h *handlers, g server.Group, action lifecycle.TaskAction, op server.Operation) {
 	op.Faults = append(op.Faults, actionFaults...)
-	server.RegisterTried(g, op, func(ctx context.Context, in *actInput[Body]) (shape.Task, error) {
+	server.Register(g, op, func(ctx context.Context, in *actInput[Body]) (shape.Task, error) {
 		return h.changed(ctx, in.ID, func(user account.User, id int64) (task.Task, error) {
 			return h.tasks.Act(ctx, user, id, action, in.Body.asked(), in.Key)
-		})
-	}, func(ctx context.Context, in *actInput[Body]) (shape.DryRun, error) {
-		asked := in.Body.asked()
-		return h.try(ctx, in.ID, lifecycle.TaskAsk{
-			Action: action, To: asked.To, Comment: asked.Comment, FencingToken: asked.FencingToken,
 		})
 	})
 }
@@ -156,7 +150,7 @@ func (h *handlers) commentTask(ctx context.Context, in *taskCommentInput) (shape
 	return server.Shown(event, err, server.HistoryFrom)
 }
 
-// byRight does something to a task that the caller may see, and audits what only an administrator's right allows.
+// byRight performs an operation on a task that the caller may see, and audits what only the administrator role allows.
 func byRight[T any](
 	ctx context.Context, h *handlers, text string, do func(user account.User, id int64) (T, error),
 ) (done T, err error) {
@@ -176,15 +170,15 @@ func byRight[T any](
 	return done, nil
 }
 
-// explained makes a workflow's refusal one of the API: it adds the field at fault and writes ids as text. They come as
-// numbers, in Go's own types or as JSON has them.
+// explained converts a workflow's refusal into the API's: it adds the invalid field and formats ids as text. They
+// arrive as numbers, in Go types or decoded from JSON.
 func explained(err error) error {
 	refusal := fault.As(err)
 	if refusal == nil {
 		return err
 	}
 
-	for _, name := range []string{"holder", "blockers"} {
+	for _, name := range []string{"holder", "blockers", "cancelled"} {
 		if value, there := refusal.Details[name]; there {
 			refusal = refusal.With(name, idAsText(value))
 		}

@@ -6,7 +6,7 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/task"
 )
@@ -38,10 +38,10 @@ func taskFor(user account.User) func(task.Task) shape.Task {
 			LeaseExpiresAt: shape.OptionalTime(t.LeaseExpiresAt),
 			CreatorID:      shape.ID(t.CreatorID), AssigneeID: shape.OptionalID(t.AssigneeID),
 			BlockedBy: []string{}, Blockers: []shape.Blocker{}, Ready: t.Ready(),
-			AllowedActions: service.TaskActions(user, t), AllowedStatuses: service.TaskTargets(user, t),
+			AllowedActions: tasks.Actions(user, t), AllowedStatuses: tasks.Targets(user, t),
 			Submission: t.Submission, Approved: t.Approved, ReviewRequired: t.ReviewRequired,
 			StartedAt: shape.OptionalTime(t.StartedAt), FinishedAt: shape.OptionalTime(t.FinishedAt),
-			WaitsFor:   shape.Optional(service.TaskWaitsFor(t)),
+			WaitsFor:   shape.Optional(t.WaitsFor()),
 			WorkflowID: t.WorkflowID(), CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(),
 		}
 
@@ -57,10 +57,10 @@ func taskFor(user account.User) func(task.Task) shape.Task {
 	}
 }
 
-// optionsFor shows to a user what can be done to tasks.
+// optionsFor shows a user the possible actions on tasks.
 func optionsFor(user account.User) func(task.Task) shape.TaskOptions {
 	return func(t task.Task) shape.TaskOptions {
-		options := shape.List(service.TaskOptions(user, t), optionFrom)
+		options := shape.List(tasks.Options(user, t), optionFrom)
 		return shape.TaskOptions{TaskID: shape.ID(t.ID), Status: t.State, Items: options}
 	}
 }

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"strings"
 
 	"stagecoach/api/rest/server"
 	"stagecoach/api/shape"
@@ -28,56 +29,56 @@ func invitationFrom(i task.Invitation) shape.Invitation {
 
 type membersInput struct {
 	server.Paging
-	ID string `path:"id" example:"2" doc:"The id of a workspace"`
+	ID string `path:"id" example:"2" doc:"Workspace ID"`
 }
 
 type memberInput struct {
-	ID   string `path:"id" example:"2" doc:"The id of a workspace"`
-	User string `path:"user" example:"3" doc:"The id of a user"`
+	ID   string `path:"id" example:"2" doc:"Workspace ID"`
+	User string `path:"user" example:"3" doc:"User ID, or Telegram username with @"`
 }
 
-// registerMembers adds the operations of members, and of people who are asked to become members.
+// registerMembers adds the operations on members and invitations.
 func (h *handlers) registerMembers(workspaces server.Group) {
 	server.Register(workspaces, server.Operation{
 		Id: "list-workspace-members", Route: "GET /v1/workspaces/{id}/members", Scope: account.ScopeRead,
 		Summary:     "List the members of a workspace",
-		Description: "For its members: these may be given tasks.",
+		Description: "Visible to members. Tasks can be assigned to any member.",
 		Faults:      []fault.Code{fault.WorkspaceNotFound},
 	}, h.listMembers)
 
 	server.RegisterSilent(workspaces, server.Operation{
 		Id: "add-workspace-member", Route: "PUT /v1/workspaces/{id}/members/{user}",
-		Summary: "Ask a person to join a workspace, or add an agent of yours",
-		Description: "Its owner and administrators ask people. Nothing of the workspace is visible to them, given to them or told to them, or to their agents, until they agree. The answer is the same " +
-			"for an id of nobody, for who was asked before, and for who has refused; at most 50 people are asked a day. Each member adds agents of their own, an administrator any agent and themselves: these are members at once.",
+		Summary: "Invite a person to a workspace, or add one of your agents",
+		Description: "The workspace's owner and administrators invite people. Until they accept, they and their agents see nothing of the workspace, get no tasks and receive no notifications from it. The response is the same " +
+			"for an unknown ID, for a person already invited, and for one who has declined; at most 50 people may be invited a day. Members add their own agents, administrators any agent and themselves: these become members immediately.",
 		Faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess, fault.QuotaExceeded},
 	}, h.changeMember(h.tasks.AddMember))
 
 	server.Register(workspaces, server.Operation{
 		Id: "list-invitations", Route: "GET /v1/invitations", Scope: account.ScopeRead,
-		Summary:     "List the workspaces that you are asked to join, the newest first",
-		Description: "Until you agree this is all that you see of them. A bot tells you of one a day at most.",
+		Summary:     "List your workspace invitations, newest first",
+		Description: "Until you accept, this is all that you see of the workspaces. The bot notifies you of at most one a day.",
 	}, h.listInvitations)
 
 	server.RegisterSilent(workspaces, server.Operation{
 		Id: "agree-to-workspace", Route: "POST /v1/workspaces/{id}/agree",
-		Summary:     "Agree to join a workspace that you are asked to join",
-		Description: "You are a member then: named to the others, and told of your tasks. Once is enough; who leaves may be asked again.",
+		Summary:     "Accept a workspace invitation",
+		Description: "Makes you a member: other members see you, and you are notified of your tasks. Idempotent. Members who leave may be invited again.",
 		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.QuotaExceeded},
 	}, h.agreeToWorkspace)
 
 	server.RegisterSilent(workspaces, server.Operation{
 		Id: "refuse-workspace", Route: "POST /v1/workspaces/{id}/refuse",
-		Summary:     "Refuse to join a workspace that you are asked to join",
-		Description: "For good: nobody can ask you again to join it, and you cannot agree any more. Who has asked is not told. A member leaves instead.",
+		Summary:     "Decline a workspace invitation",
+		Description: "Permanent: nobody can invite you to it again, and you can no longer accept. The person who invited you is not notified. Members leave instead.",
 		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.InvalidTransition},
 	}, h.refuseWorkspace)
 
 	server.RegisterSilent(workspaces, server.Operation{
 		Id: "remove-workspace-member", Route: "DELETE /v1/workspaces/{id}/members/{user}",
-		Summary: "Take a user out of a workspace, or leave it",
-		Description: "For its owner and administrators, and for who leaves; their agents leave too. An agent alone is taken out by its owner and by administrators. The owner stays. It takes back too what " +
-			"asks a person to join. Who has made a task or works on it goes on with it.",
+		Summary: "Remove a user from a workspace, or leave it",
+		Description: "For the workspace's owner and administrators, and for members who leave; a person's agents leave too. An agent alone may be removed by its owner and by administrators. The workspace's owner cannot leave. Also " +
+			"withdraws a pending invitation. Creators and assignees keep their tasks.",
 		Faults: []fault.Code{fault.WorkspaceNotFound, fault.UserNotFound, fault.InsufficientAccess},
 	}, h.changeMember(h.tasks.RemoveMember))
 }
@@ -90,12 +91,12 @@ func (h *handlers) listMembers(ctx context.Context, in *membersInput) (shape.Pag
 	}, func(m task.Member) int64 { return m.UserID }, memberFrom)
 }
 
-// changeMember lets a user in, or out.
+// changeMember adds or removes a user.
 func (h *handlers) changeMember(
 	change func(ctx context.Context, user account.User, workspace, member int64) (task.Workspace, error),
 ) func(context.Context, *memberInput) error {
 	return func(ctx context.Context, in *memberInput) error {
-		member, err := server.UserID(in.User)
+		member, err := h.memberID(ctx, in.User)
 		if err != nil {
 			return err
 		}
@@ -108,6 +109,20 @@ func (h *handlers) changeMember(
 		h.auditChange(ctx, w)
 		return nil
 	}
+}
+
+// memberID resolves a user in a path: an id, or a name after "@". An unknown name becomes 0, and is answered like a
+// known one.
+func (h *handlers) memberID(ctx context.Context, said string) (int64, error) {
+	name, named := strings.CutPrefix(said, "@")
+	if !named {
+		return server.UserID(said)
+	}
+	user, err := h.Store.Accounts.UserByUsername(ctx, name)
+	if fault.CodeOf(err) == fault.UserNotFound {
+		return 0, nil
+	}
+	return user.ID, err
 }
 
 func (h *handlers) listInvitations(

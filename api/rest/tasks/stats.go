@@ -11,10 +11,10 @@ import (
 
 type taskStatsInput struct {
 	WorkspaceID string `query:"workspace_id" required:"true" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" example:"2"`
-	Period      string `query:"period" enum:"day,week,month,all" default:"all" doc:"The last 24 hours, 7 days or 30 days, or everything"`
+	Period      string `query:"period" enum:"day,week,month,all" default:"all" doc:"Last 24 hours, 7 days, 30 days, or all time"`
 }
 
-// periods are how long each period is; all has no beginning.
+// periods are the lengths of the periods; "all" has no beginning.
 var periods = map[string]time.Duration{"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour}
 
 func (h *handlers) getTaskStats(ctx context.Context, in *taskStatsInput) (none shape.TaskStats, err error) {

@@ -9,26 +9,25 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/task"
 )
 
 const (
-	tasksCursor      = "tasks"
-	taskEventsCursor = "task events"
+	tasksCursor        = "tasks"
+	taskEventsCursor   = "task events"
+	newestEventsCursor = "newest task events"
 )
 
 type createTaskInput struct {
 	server.Keyed
-	server.Tried
 	Body shape.TaskRequest
 }
 
 type createTasksInput struct {
 	server.Keyed
-	server.Tried
 	Body struct {
 		WorkspaceID string         `json:"workspace_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" example:"2"`
 		Tasks       []batchRequest `json:"tasks" minItems:"1" maxItems:"500"`
@@ -37,35 +36,42 @@ type createTasksInput struct {
 
 // batchRequest is one task of a graph. Its blocked_by may name the refs of others.
 type batchRequest struct {
-	Ref string `json:"ref,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"notes" doc:"How blocked_by of other tasks of this batch names it"`
+	Ref string `json:"ref,omitempty" maxLength:"100" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"notes" doc:"Name by which other tasks of this batch refer to it in blocked_by"`
 	shape.NewTask
 }
 
 type listTasksInput struct {
 	server.Paging
-	WorkspaceID string `query:"workspace_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" doc:"Only those of this workspace"`
-	Status      string `query:"status" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" doc:"Only those in this status"`
-	Assignee    string `query:"assignee" pattern:"^(me|[1-9][0-9]{0,18})$" patternDescription:"the id of a user, or me" doc:"Only those of this user, or your own"`
-	Ready       bool   `query:"ready" doc:"Only those that can be claimed now"`
+	WorkspaceID string `query:"workspace_id" pattern:"^[1-9][0-9]{0,18}$" patternDescription:"the id of a workspace" doc:"Only tasks of this workspace"`
+	Status      string `query:"status" enum:"NEW,IN_PROGRESS,BLOCKED,STUCK,DONE,CANCELLED" doc:"Only tasks in this status"`
+	Assignee    string `query:"assignee" pattern:"^(me|[1-9][0-9]{0,18})$" patternDescription:"the id of a user, or me" doc:"Only tasks assigned to this user; me: to you"`
+	Ready       bool   `query:"ready" doc:"Only tasks that can be claimed now"`
+	Q           string `query:"q" maxLength:"500" example:"notes" doc:"Only tasks whose title and description together contain these words or parts of words, in any order; searches the newest 1,000 that match the other filters, or the 1,000 below the cursor"`
 }
 
 type taskInput struct {
-	ID string `path:"id" example:"12" doc:"The id of a task"`
+	ID string `path:"id" example:"12" doc:"Task ID"`
 }
 
 type taskEventsInput struct {
 	server.Paging
-	ID string `path:"id" example:"12" doc:"The id of a task"`
+	ID    string `path:"id" example:"12" doc:"Task ID"`
+	Order string `query:"order" enum:"oldest,newest" default:"oldest" doc:"Which tasks come first"`
 }
 
-// handlers answer the operations of tasks and workspaces.
+type taskPagesInput struct {
+	server.Paging
+	ID string `path:"id" example:"12" doc:"Task ID"`
+}
+
+// handlers implement the operations on tasks and workspaces.
 type handlers struct {
 	*server.Server
-	tasks *service.Tasks
+	tasks *tasks.Service
 }
 
-// Register adds the operations of tasks and workspaces to an API.
-func Register(s *server.Server, tasks *service.Tasks) {
+// Register adds the operations on tasks and workspaces to an API.
+func Register(s *server.Server, tasks *tasks.Service) {
 	h := &handlers{Server: s, tasks: tasks}
 	maps.Copy(s.Kinds, kinds)
 	s.Hide(fault.TaskNotFound, func(ctx context.Context, id int64) error {
@@ -86,27 +92,27 @@ func Register(s *server.Server, tasks *service.Tasks) {
 	h.registerWorkspaces()
 }
 
-// registerTasks adds the operations that make tasks and show them.
+// registerTasks adds the operations that create and show tasks.
 func (h *handlers) registerTasks(tasks server.Group) {
-	server.RegisterTried(tasks, server.Operation{
+	server.Register(tasks, server.Operation{
 		Id: "create-task", Route: "POST /v1/tasks", Subject: "workspace", Status: http.StatusCreated, Body: server.TextBody,
-		Summary: "Make a task",
+		Summary: "Create a task",
 		Faults:  []fault.Code{fault.WorkspaceNotFound, fault.UnknownBlocker, fault.QuotaExceeded},
-	}, h.createTask, h.tryCreate)
+	}, h.createTask)
 
-	server.RegisterTried(tasks, server.Operation{
+	server.Register(tasks, server.Operation{
 		Id: "create-tasks", Route: "POST /v1/tasks/batch", Subject: "workspace", Status: http.StatusCreated, Body: server.MaxBody,
-		Summary: "Make a whole graph of tasks, all or none",
-		Description: "A task's `blocked_by` names others of the batch by their `ref`, or existing tasks by their ids; all tasks together have at most 5,000 blockers. " +
-			"Against the rate of requests a batch, made or tried, counts once, and once more for each 25 tasks and each 250 blockers.",
+		Summary: "Create a graph of tasks, all or none",
+		Description: "A task's `blocked_by` refers to others of the batch by `ref`, and to existing tasks by ID; a batch has at most 5,000 blockers in total. " +
+			"For the rate limit a batch, successful or not, counts as one request plus one for every 25 tasks and one for every 250 blockers.",
 		Faults: []fault.Code{
 			fault.WorkspaceNotFound, fault.UnknownBlocker, fault.CyclicDependency, fault.QuotaExceeded,
 		},
-	}, h.createTasks, h.tryCreateAll)
+	}, h.createTasks)
 
 	server.Register(tasks, server.Operation{
 		Id: "list-tasks", Route: "GET /v1/tasks", Scope: account.ScopeRead,
-		Summary: "List the tasks that you may see, the newest first",
+		Summary: "List tasks visible to you, newest first",
 	}, h.listTasks)
 
 	server.Register(tasks, server.Operation{
@@ -116,20 +122,20 @@ func (h *handlers) registerTasks(tasks server.Group) {
 
 	server.Register(tasks, server.Operation{
 		Id: "list-task-actions", Route: "GET /v1/tasks/{id}/actions", Scope: account.ScopeRead,
-		Summary:     "List what can be done to a task, and for each action whether you may do it now, or why not",
-		Description: "The reasons are those by which a request would be refused. Everybody who sees the task may also comment on it.",
+		Summary:     "List the actions on a task and, for each, whether you may take it now or why not",
+		Description: "The reasons are those for which a request would be refused. Everyone who can see the task may also comment on it.",
 		Faults:      []fault.Code{fault.TaskNotFound},
 	}, h.listTaskActions)
 
 	server.Register(tasks, server.Operation{
 		Id: "list-task-events", Route: "GET /v1/tasks/{id}/events", Scope: account.ScopeRead,
-		Summary: "What happened to a task, and what was said about it, from the beginning",
+		Summary: "List the events and comments of a task, oldest first",
 		Faults:  []fault.Code{fault.TaskNotFound},
 	}, h.listTaskEvents)
 
 	server.Register(tasks, server.Operation{
 		Id: "get-task-stats", Route: "GET /v1/stats/tasks", Scope: account.ScopeRead, Subject: "workspace",
-		Summary: "Get the statistics of a workspace's tasks", Faults: []fault.Code{fault.WorkspaceNotFound},
+		Summary: "Get task statistics of a workspace", Faults: []fault.Code{fault.WorkspaceNotFound},
 	}, h.getTaskStats)
 }
 
@@ -169,13 +175,13 @@ func (h *handlers) createTasks(ctx context.Context, in *createTasksInput) (none 
 	return body, nil
 }
 
-// A graph counts as one request, and as another for each so many of its tasks and of their blockers.
+// A graph counts as one request, plus one for each of these numbers of tasks and of blockers.
 const (
 	tasksOfARequest = 25
 	edgesOfARequest = 250
 )
 
-// graphOf reads the tasks that are asked for, and counts them against the rate of the caller.
+// graphOf parses the requested tasks, and counts them against the caller's rate.
 func (h *handlers) graphOf(ctx context.Context, asked []batchRequest) (graph []task.NewTask, err error) {
 	edges := 0
 	for _, wanted := range asked {
@@ -197,7 +203,7 @@ func (h *handlers) graphOf(ctx context.Context, asked []batchRequest) (graph []t
 
 func (h *handlers) listTasks(ctx context.Context, in *listTasksInput) (none shape.Page[shape.Task], err error) {
 	user := server.Caller(ctx)
-	filter := task.Filter{Status: lifecycle.TaskState(in.Status), Ready: in.Ready}
+	filter := task.Filter{Status: lifecycle.TaskState(in.Status), Ready: in.Ready, Words: in.Q}
 	if filter.WorkspaceID, err = server.OptionalID(in.WorkspaceID, "workspace_id"); err != nil {
 		return none, err
 	}
@@ -224,9 +230,13 @@ func (h *handlers) listTaskActions(ctx context.Context, in *taskInput) (shape.Ta
 }
 
 func (h *handlers) listTaskEvents(ctx context.Context, in *taskEventsInput) (shape.Page[shape.History], error) {
-	id := server.PathID(in.ID)
-	return server.ListOf(in.Paging, taskEventsCursor, func(after int64, limit int) ([]core.StreamedEvent, error) {
-		events, err := h.tasks.Events(ctx, server.Caller(ctx), id, after, limit)
+	id, newest := server.PathID(in.ID), in.Order == "newest"
+	cursor := taskEventsCursor
+	if newest {
+		cursor = newestEventsCursor
+	}
+	return server.ListOf(in.Paging, cursor, func(place int64, limit int) ([]core.StreamedEvent, error) {
+		events, err := h.tasks.Events(ctx, server.Caller(ctx), id, place, newest, limit)
 		return events, h.Refusal(ctx, in.ID, err)
 	}, func(e core.StreamedEvent) int64 { return e.Seq }, server.HistoryFrom)
 }

@@ -8,7 +8,7 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/task"
 )
@@ -22,28 +22,28 @@ func workspaceFor(user account.User) func(task.Workspace) shape.Workspace {
 			ID: shape.ID(w.ID), Name: w.Name, OwnerID: shape.ID(w.OwnerID), StatusDeadlines: w.StatusDeadlines,
 			StuckReleaseAfter: w.StuckReleaseAfter, NewDeadlineWaitsForBlockers: w.NewDeadlineWaitsForBlockers,
 			ReviewRequired: w.ReviewRequired,
-			MayChange:      service.MayChange(user, w), CreatedAt: w.CreatedAt.UTC(), UpdatedAt: w.UpdatedAt.UTC(),
+			MayChange:      tasks.MayChange(user, w), CreatedAt: w.CreatedAt.UTC(), UpdatedAt: w.UpdatedAt.UTC(),
 		}
 	}
 }
 
-// WorkspaceSettings are what a request may say about a workspace besides its name.
+// WorkspaceSettings are a workspace's settings besides its name.
 type WorkspaceSettings struct {
-	StatusDeadlines             *statusDeadlines `json:"status_deadlines,omitempty" doc:"Those that are left out stay as they are"`
-	StuckReleaseAfter           *float64         `json:"stuck_release_after,omitempty" minimum:"0" maximum:"5256000" example:"0" doc:"Minutes after which a STUCK task is NEW again; 0: never"`
-	NewDeadlineWaitsForBlockers *bool            `json:"new_deadline_waits_for_blockers,omitempty" doc:"Let the deadline of a NEW task begin only when its last blocker is DONE"`
-	ReviewRequired              *bool            `json:"review_required,omitempty" doc:"Let a task be DONE only when somebody else has approved its newest submission"`
+	StatusDeadlines             *statusDeadlines `json:"status_deadlines,omitempty" doc:"Omitted deadlines stay unchanged"`
+	StuckReleaseAfter           *float64         `json:"stuck_release_after,omitempty" minimum:"0" maximum:"5256000" example:"0" doc:"Minutes after which a STUCK task returns to NEW; 0: never"`
+	NewDeadlineWaitsForBlockers *bool            `json:"new_deadline_waits_for_blockers,omitempty" doc:"Start the deadline of a NEW task only when its last blocker is DONE"`
+	ReviewRequired              *bool            `json:"review_required,omitempty" doc:"Allow DONE only after someone else has approved the task's latest submission"`
 }
 
-// statusDeadlines are minutes that a task may stay in a status. Parts of a minute are allowed.
+// statusDeadlines are the minutes that a task may stay in a status. Fractions are allowed.
 type statusDeadlines struct {
-	New        *float64 `json:"NEW,omitempty" minimum:"0" maximum:"5256000" example:"120" doc:"0: for ever, else a second at least, here and below"`
+	New        *float64 `json:"NEW,omitempty" minimum:"0" maximum:"5256000" example:"120" doc:"0: no limit; otherwise at least one second; here and below"`
 	InProgress *float64 `json:"IN_PROGRESS,omitempty" minimum:"0" maximum:"5256000" example:"1440"`
 	Blocked    *float64 `json:"BLOCKED,omitempty" minimum:"0" maximum:"5256000" example:"2880"`
 }
 
-func (s WorkspaceSettings) change(name *string) service.WorkspaceChange {
-	change := service.WorkspaceChange{
+func (s WorkspaceSettings) change(name *string) tasks.WorkspaceChange {
+	change := tasks.WorkspaceChange{
 		Name: name, StuckReleaseAfter: s.StuckReleaseAfter, NewDeadlineWaitsForBlockers: s.NewDeadlineWaitsForBlockers,
 		StatusDeadlines: map[lifecycle.TaskState]float64{}, ReviewRequired: s.ReviewRequired,
 	}
@@ -74,7 +74,7 @@ type createWorkspaceInput struct {
 
 type changeWorkspaceInput struct {
 	server.Keyed
-	ID   string `path:"id" example:"2" doc:"The id of a workspace"`
+	ID   string `path:"id" example:"2" doc:"Workspace ID"`
 	Body struct {
 		Name *string `json:"name,omitempty" minLength:"1" maxLength:"200" pattern:"^[^\\p{Cc}]*$" patternDescription:"text without control characters" example:"Release 1.4"`
 		WorkspaceSettings
@@ -82,10 +82,10 @@ type changeWorkspaceInput struct {
 }
 
 type workspaceInput struct {
-	ID string `path:"id" example:"2" doc:"The id of a workspace"`
+	ID string `path:"id" example:"2" doc:"Workspace ID"`
 }
 
-// registerWorkspaces adds the operations of workspaces.
+// registerWorkspaces adds the operations on workspaces.
 func (h *handlers) registerWorkspaces() {
 	workspaces := server.Group{
 		Server: h.Server, Tag: "Workspaces", Access: server.ForUsers, Scope: lifecycle.TaskScope, Subject: "workspace",
@@ -93,15 +93,15 @@ func (h *handlers) registerWorkspaces() {
 
 	server.Register(workspaces, server.Operation{
 		Id: "create-workspace", Route: "POST /v1/workspaces", Status: http.StatusCreated,
-		Summary:     "Make a workspace, whose first member you are",
-		Description: "Its usual deadlines are two hours in NEW, a day in IN_PROGRESS and two days in BLOCKED.",
+		Summary:     "Create a workspace with you as its first member",
+		Description: "Default deadlines: two hours in NEW, one day in IN_PROGRESS and two days in BLOCKED.",
 		Faults:      []fault.Code{fault.QuotaExceeded},
 	}, h.createWorkspace)
 
 	server.Register(workspaces, server.Operation{
 		Id: "list-workspaces", Route: "GET /v1/workspaces", Scope: account.ScopeRead,
-		Summary:     "List workspaces, the oldest first",
-		Description: "Those that you are a member of; all for an administrator.",
+		Summary:     "List workspaces, oldest first",
+		Description: "Those that you are a member of; for administrators, all.",
 	}, h.listWorkspaces)
 
 	server.Register(workspaces, server.Operation{
@@ -112,7 +112,7 @@ func (h *handlers) registerWorkspaces() {
 	server.Register(workspaces, server.Operation{
 		Id: "change-workspace", Route: "PATCH /v1/workspaces/{id}",
 		Summary:     "Change a workspace's name and deadlines",
-		Description: "For its owner and administrators. What is left out stays. Deadlines that run stay too: a change counts from a task's next transition.",
+		Description: "For the workspace's owner and administrators. Omitted fields stay unchanged. Running deadlines stay too: a change applies from a task's next transition.",
 		Faults:      []fault.Code{fault.WorkspaceNotFound, fault.InsufficientAccess},
 	}, h.changeWorkspace)
 
@@ -138,7 +138,7 @@ func (h *handlers) getWorkspace(ctx context.Context, in *workspaceInput) (shape.
 func (h *handlers) changeWorkspace(ctx context.Context, in *changeWorkspaceInput) (none shape.Workspace, err error) {
 	settings := in.Body.WorkspaceSettings
 	if in.Body.Name == nil && settings == (WorkspaceSettings{}) {
-		return none, fault.Invalid("body", "say what to change")
+		return none, fault.Invalid("body", "give at least one field to change")
 	}
 
 	id := server.PathID(in.ID)
@@ -151,20 +151,20 @@ func (h *handlers) changeWorkspace(ctx context.Context, in *changeWorkspaceInput
 	return workspaceFor(server.Caller(ctx))(w), nil
 }
 
-// auditChange writes what an administrator did to another's workspace.
+// auditChange audits an administrator's change to another user's workspace.
 func (h *handlers) auditChange(ctx context.Context, w task.Workspace) {
 	if user := server.Caller(ctx); user.IsAdmin() && w.OwnerID != user.ID {
 		h.Done(ctx, shape.ID(w.ID))
 	}
 }
 
-// auditGuest writes what an administrator did in a workspace without being its member.
+// auditGuest audits an administrator's action in a workspace of which they are not a member.
 func (h *handlers) auditGuest(ctx context.Context, workspaceID int64) {
 	user := server.Caller(ctx)
 	if !user.IsAdmin() {
 		return
 	}
-	if member, err := h.Store.Tasks.IsMember(ctx, workspaceID, user.ID); err != nil || !member { // rather one too many
+	if member, err := h.Store.Tasks.IsMember(ctx, workspaceID, user.ID); err != nil || !member { // when in doubt, audit
 		h.Done(ctx, shape.ID(workspaceID))
 	}
 }

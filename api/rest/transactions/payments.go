@@ -8,13 +8,13 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/transaction"
 )
 
 type listQueueInput struct {
-	Limit int `query:"limit" default:"50" minimum:"1" maximum:"200" doc:"How many items to give"`
+	Limit int `query:"limit" default:"50" minimum:"1" maximum:"200" doc:"Number of items"`
 }
 
 type pauseInput struct {
@@ -25,11 +25,11 @@ type pauseInput struct {
 
 type reconcileInput struct {
 	Body *struct {
-		Purchases []shape.Purchase `json:"purchases,omitempty" maxItems:"10000" doc:"All that Fragment has sold; when left out Fragment is not compared"`
+		Purchases []shape.Purchase `json:"purchases,omitempty" maxItems:"10000" doc:"Everything that Fragment has sold; omitted: Fragment is not compared"`
 	} `nameHint:"ReconciliationRequest"`
 }
 
-// registerPayments adds the operations of payments.
+// registerPayments adds the operations on payments.
 func (h *handlers) registerPayments() {
 	payments := server.Group{
 		Server: h.Server, Tag: "Payments", Access: server.ForAdmins, Scope: account.ScopeOperate,
@@ -38,35 +38,35 @@ func (h *handlers) registerPayments() {
 
 	server.Register(payments, server.Operation{
 		Id: "get-payment-queue", Route: "GET /v1/payments/queue",
-		Summary: "Who waits for the wallet's turn, and what stops payments",
+		Summary: "List orders waiting for the wallet and what stops payments",
 	}, h.getQueue)
 
 	server.Register(payments, server.Operation{
 		Id: "pause-payments", Route: "POST /v1/payments/pause", Confirms: true, Scope: lifecycle.TransactionScope,
 		Summary:     "Stop all payments",
-		Description: "Once this answers nothing is signed any more. What is signed already goes on being proven.",
+		Description: "Once this returns, nothing more is signed. Payments already signed are still tracked to their outcome.",
 	}, h.pausePayments)
 
 	server.Register(payments, server.Operation{
 		Id: "resume-payments", Route: "POST /v1/payments/resume", Confirms: true, Scope: lifecycle.TransactionScope,
-		Summary: "End a pause, and a hold of the program's own besides",
+		Summary: "Resume payments, ending a pause and an automatic hold",
 	}, h.resumePayments)
 
 	server.Register(payments, server.Operation{
 		Id: "get-ledger", Route: "GET /v1/payments/ledger",
-		Summary: "Where the money is, and where it came from",
+		Summary: "Get the balances of the ledger: where the money is and where it came from",
 	}, h.getLedger)
 
 	server.Register(payments, server.Operation{
 		Id: "get-solvency", Route: "GET /v1/payments/solvency",
-		Summary:     "Compare what the wallet has on the chain with the ledger",
-		Description: "The chain is read every few seconds at most, however many ask. Without its answer the ledger's side is given alone.",
+		Summary:     "Compare the wallet's balance on the chain with the ledger",
+		Description: "The chain is read at most every few seconds, however many callers ask. If the chain does not respond, only the ledger's side is returned.",
 	}, h.getSolvency)
 
 	server.Register(payments, server.Operation{
 		Id: "reconcile-payments", Route: "POST /v1/payments/reconcile",
 		Summary:     "Compare the ledger with the record, the chain and Fragment's purchases",
-		Description: "It changes nothing.",
+		Description: "Read-only.",
 		Faults: []fault.Code{
 			fault.ChainUnauthorized, fault.ChainUnavailable, fault.ChainProtocol, fault.ChainClock,
 		},
@@ -96,7 +96,7 @@ func (h *handlers) resumePayments(ctx context.Context, _ *struct{}) (shape.Switc
 	return h.switched(ctx, h.transactions.Resume(ctx))
 }
 
-// switched answers how the switches are after one of them was thrown.
+// switched responds with the state of the switches after a change to one of them.
 func (h *handlers) switched(ctx context.Context, err error) (shape.Switches, error) {
 	if err != nil {
 		return shape.Switches{}, err
@@ -117,7 +117,7 @@ func (h *handlers) getSolvency(ctx context.Context, _ *struct{}) (shape.Solvency
 	return server.Shown(solvency, err, solvencyFrom)
 }
 
-func solvencyFrom(s service.Solvency) shape.Solvency {
+func solvencyFrom(s transactions.Solvency) shape.Solvency {
 	body := shape.Solvency{
 		Ledger: ledgerFrom(s.LedgerReport), ChainNano: s.ChainNano, Compared: s.Chain,
 		ReadAt: shape.OptionalTime(s.ReadAt), Failure: shape.Optional(string(s.Failure)),
@@ -134,7 +134,7 @@ func solvencyFrom(s service.Solvency) shape.Solvency {
 		body.AgeSeconds = &age
 	}
 
-	if s.Chain { // both sides are of one moment then
+	if s.Chain { // then both sides are from the same moment
 		difference := int64(0)
 		for _, d := range s.Differences {
 			difference += d.Want - d.Got
@@ -146,10 +146,10 @@ func solvencyFrom(s service.Solvency) shape.Solvency {
 }
 
 func (h *handlers) reconcilePayments(ctx context.Context, in *reconcileInput) (none shape.Reconciliation, err error) {
-	var sold []service.FragmentPurchase
+	var sold []transactions.FragmentPurchase
 	if purchases := shape.Value(in.Body).Purchases; purchases != nil {
-		sold = shape.List(purchases, func(p shape.Purchase) service.FragmentPurchase {
-			return service.FragmentPurchase{PaymentHash: p.PaymentHash, Stars: p.Stars, PaidNano: p.PaidNano}
+		sold = shape.List(purchases, func(p shape.Purchase) transactions.FragmentPurchase {
+			return transactions.FragmentPurchase{PaymentHash: p.PaymentHash, Stars: p.Stars, PaidNano: p.PaidNano}
 		})
 	}
 
@@ -165,7 +165,7 @@ func (h *handlers) reconcilePayments(ctx context.Context, in *reconcileInput) (n
 	}, nil
 }
 
-func ledgerFrom(r service.LedgerReport) shape.Ledger {
+func ledgerFrom(r transactions.LedgerReport) shape.Ledger {
 	balances := shape.List(r.Balances, func(b transaction.Balance) shape.Balance {
 		return shape.Balance{Account: string(b.Account), BalanceNano: b.BalanceNano}
 	})

@@ -7,26 +7,27 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/receipt"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/store/account"
 )
 
 const receiptsCursor = "receipts"
 
 type starsInput struct {
-	Username string `query:"username" maxLength:"40" doc:"Whom the Stars are for, with or without @"`
-	Stars    int64  `query:"stars" minimum:"0" doc:"How many; 0: as many as the transfer buys"`
+	Username string `query:"username" maxLength:"64" doc:"Recipient of the Stars: a username, with or without @, or its t.me link"`
+	Stars    int64  `query:"stars" minimum:"0" doc:"Number of Stars; 0: as many as the transfer buys"`
 }
 
 type listReceiptsInput struct {
 	server.Paging
+	Username string `query:"username" maxLength:"64" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" doc:"Instead list the last hour's transfers for this username. Transfers for others show only what is public on the chain, the state received until they end, then the outcome and its reason; never a key"`
 }
 
 type receiptInput struct {
-	Key string `path:"key" example:"0f8fad5bd9cb469fa16570867728950e" doc:"The key of a receipt"`
+	Key string `path:"key" example:"0f8fad5bd9cb469fa16570867728950e" doc:"Receipt key"`
 }
 
-// registerStars adds the operations for those who buy Stars.
+// registerStars adds the operations for buyers of Stars.
 func (h *handlers) registerStars() {
 	customers := server.Group{
 		Server: h.Server, Tag: "Stars", Access: server.ForUsers, Scope: account.ScopeRead,
@@ -34,19 +35,20 @@ func (h *handlers) registerStars() {
 
 	server.Register(customers, server.Operation{
 		Id: "get-stars-terms", Route: "GET /v1/stars", Faults: []fault.Code{fault.NotConfigured},
-		Summary:     "Get how to pay for Stars, and what they cost now",
-		Description: "With a username and a number of Stars it gives the amount and the comment of the transfer, and a link that opens a wallet with both. The number stands in the comment only together with an amount that includes the slippage.",
+		Summary:     "Get payment instructions and the current price of Stars",
+		Description: "With a username and a number of Stars, returns the amount and comment of the transfer, and a link that opens a wallet with both. The comment names the number only together with an amount that includes the slippage.",
 	}, h.getTerms)
 
 	server.Register(customers, server.Operation{
 		Id: "list-receipts", Route: "GET /v1/receipts",
-		Summary: "List the receipts of purchases for the caller, the newest first",
+		Summary:     "List receipts of purchases for the caller, newest first",
+		Description: "A payer can track a transfer by the username in its comment. It is listed as soon as it is seen, before anything is bought.",
 	}, h.listReceipts)
 
 	server.Register(server.Group{Server: h.Server, Tag: "Stars"}, server.Operation{
 		Id: "get-receipt", Route: "GET /v1/receipts/{key}",
-		Summary:     "Get the receipt with a key",
-		Description: "It needs no token: whoever has the key may read it. Requests are limited by network address.",
+		Summary:     "Get a receipt by key",
+		Description: "No token is needed: anyone with the key may read the receipt. Rate limits use the network address.",
 		Faults:      []fault.Code{fault.ReceiptNotFound, fault.RateLimited},
 	}, h.getReceipt)
 }
@@ -58,7 +60,7 @@ func (h *handlers) getTerms(ctx context.Context, in *starsInput) (shape.StarsTer
 
 func (h *handlers) listReceipts(ctx context.Context, in *listReceiptsInput) (shape.Page[shape.Receipt], error) {
 	return server.ListOf(in.Paging, receiptsCursor, func(before int64, limit int) ([]receipt.Receipt, error) {
-		return h.transactions.Receipts(ctx, server.Caller(ctx), before, limit)
+		return h.transactions.Receipts(ctx, server.Caller(ctx), in.Username, before, limit)
 	}, func(r receipt.Receipt) int64 { return r.ID }, receiptFrom)
 }
 
@@ -74,7 +76,7 @@ func (h *handlers) getReceipt(ctx context.Context, in *receiptInput) (none shape
 	return shape.WholeReceipt{Receipt: receiptFrom(found), Steps: shape.List(found.Steps, stepFrom)}, nil
 }
 
-func termsFrom(t service.TransactionTerms) shape.StarsTerms {
+func termsFrom(t transactions.Terms) shape.StarsTerms {
 	return shape.StarsTerms{
 		Address: t.Address, LeastStars: t.Least, MostStars: t.Most, ReserveNano: t.ReserveNano,
 		SlippagePercent: float64(t.Slippage) / 100, PriceNano: shape.OptionalNumber(t.PriceNano),
@@ -86,7 +88,7 @@ func termsFrom(t service.TransactionTerms) shape.StarsTerms {
 
 func receiptFrom(r receipt.Receipt) shape.Receipt {
 	return shape.Receipt{
-		Key: r.ReceiptKey, State: string(r.State), Final: r.State.Final(), AmountNano: r.AmountNano,
+		Key: shape.Optional(r.ReceiptKey), State: string(r.State), Final: r.State.Final(), AmountNano: r.AmountNano,
 		Username: shape.Optional(r.Username), Stars: r.Stars, PriceNano: shape.OptionalNumber(r.QuoteNano),
 		Reason: shape.Optional(r.Reason), CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(),
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 type transactionStatsInput struct {
-	Days int `query:"days" default:"30" minimum:"1" maximum:"366" doc:"How many days to give, of those on which there were transactions"`
+	Days int `query:"days" minimum:"1" maximum:"36600" doc:"Number of most recent days with transactions to return; omitted: all"`
 }
 
 func (h *handlers) getTransactionStats(
@@ -22,6 +22,7 @@ func (h *handlers) getTransactionStats(
 	}
 
 	return shape.TransactionStats{
+		AsOf: stats.AsOf,
 		Statuses: shape.List(
 			stats.Statuses, func(c transaction.StatusShare) shape.StatusShare { return shape.StatusShare(c) },
 		),
@@ -42,7 +43,7 @@ func (h *handlers) getTransactionStats(
 	}, nil
 }
 
-// minutes converts seconds, to two decimals.
+// minutes converts seconds to minutes with two decimals.
 func minutes(seconds *float64) *float64 {
 	if seconds == nil {
 		return nil

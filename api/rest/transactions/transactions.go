@@ -9,7 +9,7 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/service"
+	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/transaction"
 )
@@ -18,28 +18,27 @@ const transactionsCursor = "transactions"
 
 type listTransactionsInput struct {
 	server.Paging
-	Status      string `query:"status" enum:"pending,processing,processed,failed" doc:"Only those in this status"`
-	NeedsReview bool   `query:"needs_review" doc:"Only those that an administrator has to resolve"`
-	Stuck       bool   `query:"stuck" doc:"Only those that are in processing for too long"`
-	Hash        string `query:"hash" pattern:"^[0-9a-f]{0,64}$" patternDescription:"hex digits in lower case" doc:"Only those whose hash begins like this"`
-	Owed        bool   `query:"owed" doc:"Only those whose sender is owed money that is not on its way"`
-	Attention   bool   `query:"attention" doc:"Only those about which an administrator has to decide: to resolve, or owed"`
-	Retryable   bool   `query:"retryable" doc:"Only failed ones that may be tried again"`
+	Status      string `query:"status" enum:"pending,processing,processed,failed" doc:"Only transactions in this status"`
+	NeedsReview bool   `query:"needs_review" doc:"Only transactions that an administrator has to resolve"`
+	Stuck       bool   `query:"stuck" doc:"Only transactions that have been processing for too long"`
+	Hash        string `query:"hash" pattern:"^[0-9a-f]{0,64}$" patternDescription:"hex digits in lower case" doc:"Only transactions whose hash starts with this"`
+	Owed        bool   `query:"owed" doc:"Only transactions whose sender is owed money that is not on its way"`
+	Attention   bool   `query:"attention" doc:"Only transactions that need an administrator's decision: to resolve, or owed"`
+	Retryable   bool   `query:"retryable" doc:"Only failed transactions that can be retried"`
 
-	Error    string    `query:"error" maxLength:"1000" doc:"Only those that have failed with this message"`
-	Seen     time.Time `query:"seen_from" doc:"Only those that may be tried again and were detected at or after this time"`
-	SeenTill time.Time `query:"seen_until" doc:"Only those that may be tried again and were detected before this time"`
+	Error    string    `query:"error" maxLength:"1000" doc:"Only transactions that failed with this message"`
+	Seen     time.Time `query:"seen_from" doc:"Only transactions that can be retried and were detected at or after this time"`
+	SeenTill time.Time `query:"seen_until" doc:"Only transactions that can be retried and were detected before this time"`
 }
 
-// HashPath names a transaction. It is exported, as all embedded types here, for huma to see its fields.
+// HashPath names a transaction. Like all embedded types here it is exported for huma to see its fields.
 type HashPath struct {
-	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"The hash of a transaction"`
+	Hash string `path:"hash" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Transaction hash, or at least its first 8 digits"`
 }
 
-// actionInput asks for an action on a transaction.
+// actionInput requests an action on a transaction.
 type actionInput[Body asking] struct {
 	server.Keyed
-	server.Tried
 	HashPath
 	Body Body
 }
@@ -50,49 +49,53 @@ type asking interface {
 }
 
 type transactionRetry struct {
-	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Fragment is back" doc:"Why; it stands in the transaction's events"`
+	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Fragment is back" doc:"Reason; shown in the transaction's events"`
+	Attempt int    `json:"attempt,omitempty" minimum:"0" example:"1" doc:"Attempt that you have seen; nothing is done if it is no longer current"`
 }
 
 type transactionReview struct {
-	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"It takes too long" doc:"Why; it stands in the transaction's events"`
+	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"It takes too long" doc:"Reason; shown in the transaction's events"`
+	Attempt int    `json:"attempt,omitempty" minimum:"0" example:"1" doc:"Attempt that you have seen; nothing is done if it is no longer current"`
 }
 
 type transactionWriteOff struct {
-	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Paid back by hand" doc:"Why; it stands in the transaction's events"`
+	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"Paid back by hand" doc:"Reason; shown in the transaction's events"`
+	Attempt int    `json:"attempt,omitempty" minimum:"0" example:"1" doc:"Attempt that you have seen; nothing is done if it is no longer current"`
 }
 
 func (b *transactionRetry) asked() lifecycle.TransactionInput {
-	return lifecycle.TransactionInput{Comment: shape.Value(b).Comment}
+	return lifecycle.TransactionInput{Attempt: shape.Value(b).Attempt, Comment: shape.Value(b).Comment}
 }
 
 func (b *transactionReview) asked() lifecycle.TransactionInput {
-	return lifecycle.TransactionInput{Comment: shape.Value(b).Comment}
+	return lifecycle.TransactionInput{Attempt: shape.Value(b).Attempt, Comment: shape.Value(b).Comment}
 }
 
 func (b *transactionWriteOff) asked() lifecycle.TransactionInput {
-	return lifecycle.TransactionInput{Comment: shape.Value(b).Comment}
+	return lifecycle.TransactionInput{Attempt: shape.Value(b).Attempt, Comment: shape.Value(b).Comment}
 }
 
 type transactionResolution struct {
-	Outcome string `json:"outcome" enum:"processed,failed,processing" doc:"What you have found out; processing only after a review for deposit_limit, or one that was asked for: the order goes on"`
-	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"The Stars have arrived" doc:"Why; it stands in the transaction's events"`
-	Payment string `json:"payment,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"64 hex digits" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Only for processed after a review for payment_lost: the hash on the chain of our payment that bought it"`
+	Outcome string `json:"outcome" enum:"processed,failed,processing" doc:"Outcome that you determined; processing resumes the order, only after a review for deposit_limit or a requested one"`
+	Comment string `json:"comment,omitempty" maxLength:"4000" pattern:"^[^\\x00]*$" patternDescription:"text without NUL" example:"The Stars have arrived" doc:"Reason; shown in the transaction's events"`
+	Payment string `json:"payment,omitempty" pattern:"^([0-9a-f]{64})?$" patternDescription:"64 hex digits" example:"9f2c6d1e0b7a4c3d8e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5" doc:"Only for processed after a review for payment_lost: the on-chain hash of our payment that bought it"`
+	Attempt int    `json:"attempt,omitempty" minimum:"0" example:"1" doc:"Attempt that you have seen; nothing is done if it is no longer current"`
 }
 
 func (b transactionResolution) asked() lifecycle.TransactionInput {
 	return lifecycle.TransactionInput{
-		Outcome: lifecycle.TransactionState(b.Outcome), Payment: b.Payment, Comment: b.Comment,
+		Attempt: b.Attempt, Outcome: lifecycle.TransactionState(b.Outcome), Payment: b.Payment, Comment: b.Comment,
 	}
 }
 
-// handlers answer the operations of transactions and payments.
+// handlers implement the operations on transactions and payments.
 type handlers struct {
 	*server.Server
-	transactions *service.Transactions
+	transactions *transactions.Service
 }
 
-// Register adds the operations of transactions and payments to an API.
-func Register(s *server.Server, transactions *service.Transactions) {
+// Register adds the operations on transactions and payments to an API.
+func Register(s *server.Server, transactions *transactions.Service) {
 	h := &handlers{Server: s, transactions: transactions}
 	maps.Copy(s.Kinds, kinds)
 
@@ -101,7 +104,7 @@ func Register(s *server.Server, transactions *service.Transactions) {
 	h.registerPayments()
 }
 
-// registerTransactions adds the operations of transactions.
+// registerTransactions adds the operations on transactions.
 func (h *handlers) registerTransactions() {
 	transactions := server.Group{
 		Server: h.Server, Tag: "Transactions", Access: server.ForAdmins, Scope: lifecycle.TransactionScope, Subject: "transaction", Faults: []fault.Code{fault.NotConfigured},
@@ -114,41 +117,41 @@ func (h *handlers) registerTransactions() {
 
 	server.Register(transactions, server.Operation{
 		Id: "list-transactions", Route: "GET /v1/transactions", Scope: account.ScopeRead,
-		Summary: "List transactions, the newest first",
+		Summary: "List transactions, newest first",
 	}, h.listTransactions)
 
 	server.Register(transactions, server.Operation{
 		Id: "get-transaction", Route: "GET /v1/transactions/{hash}", Scope: account.ScopeRead,
-		Summary: "Get a transaction with its events, payments and entries of the ledger", Faults: []fault.Code{fault.TransactionNotFound},
+		Summary: "Get a transaction with its events, payments and ledger entries", Faults: []fault.Code{fault.TransactionNotFound},
 	}, h.getTransaction)
 
 	registerAction[*transactionRetry](h, actions, lifecycle.TransactionActionRetry, server.Operation{
 		Id: "retry-transaction", Route: "POST /v1/transactions/{hash}/retry",
-		Summary:     "Try again to buy the Stars of a failed transaction",
-		Description: "Not for a non-retryable failure, and not while a payment of it may have moved money.",
+		Summary:     "Retry the purchase of a failed transaction",
+		Description: "Not after a non-retryable failure, and not while one of its payments may have moved money.",
 	})
 
 	registerAction[transactionResolution](h, actions, lifecycle.TransactionActionResolve, server.Operation{
 		Id: "resolve-transaction", Route: "POST /v1/transactions/{hash}/resolve",
-		Summary:     "End a transaction that needs review as you have found out",
-		Description: "It is never bought again after processed and failed. While a payment of it is signed and the chain has not decided, nobody can.",
+		Summary:     "Resolve a transaction that needs review",
+		Description: "After processed and failed it is never bought again. Not possible while one of its payments is signed and the chain has not decided.",
 	})
 
 	registerAction[*transactionReview](h, actions, lifecycle.TransactionActionReview, server.Operation{
 		Id: "review-transaction", Route: "POST /v1/transactions/{hash}/review",
-		Summary:     "Stop an order in processing until an administrator has resolved it",
-		Description: "Nothing is signed for it meanwhile. What is signed already is decided by the chain.",
+		Summary:     "Stop a processing order until an administrator resolves it",
+		Description: "Nothing is signed for it meanwhile. The chain decides payments already signed.",
 	})
 
 	registerAction[*transactionWriteOff](h, actions, lifecycle.TransactionActionWriteOff, server.Operation{
 		Id: "write-off-transaction", Route: "POST /v1/transactions/{hash}/write-off",
-		Summary:     "Give up what is owed to the sender of a failed transaction",
-		Description: "It stays in the wallet. Not while a refund of it is signed or paid: then nothing is owed.",
+		Summary:     "Write off what is owed to the sender of a failed transaction",
+		Description: "The money stays in the wallet. Not while a refund is signed or paid: then nothing is owed.",
 	})
 
 	server.Register(transactions, server.Operation{
 		Id: "get-transaction-stats", Route: "GET /v1/stats/transactions", Scope: account.ScopeOperate,
-		Summary: "Get the statistics of transactions",
+		Summary: "Get transaction statistics",
 	}, h.getTransactionStats)
 }
 
@@ -171,7 +174,7 @@ func (h *handlers) listTransactions(
 	}, func(t transaction.Transaction) int64 { return t.ID }, h.transactionFrom)
 }
 
-// unlessZero is nil for a time that was not given.
+// unlessZero is nil for a missing time.
 func unlessZero(at time.Time) *time.Time {
 	if at.IsZero() {
 		return nil
@@ -184,7 +187,7 @@ func (h *handlers) getTransaction(ctx context.Context, in *HashPath) (shape.Whol
 	return server.Shown(whole, err, h.wholeFrom)
 }
 
-func (h *handlers) wholeFrom(t service.WholeTransaction) shape.WholeTransaction {
+func (h *handlers) wholeFrom(t transactions.Overview) shape.WholeTransaction {
 	return shape.WholeTransaction{
 		Transaction: h.transactionFrom(t.Transaction), Events: shape.List(t.Events, server.HistoryFrom),
 		Payments: shape.List(t.Payments, paymentFrom), Ledger: shape.List(t.Ledger, entryFrom),
@@ -196,7 +199,7 @@ func registerAction[Body asking](
 	h *handlers, g server.Group, action lifecycle.TransactionAction, op server.Operation,
 ) {
 	op.Confirms = true
-	server.RegisterTried(g, op, func(ctx context.Context, in *actionInput[Body]) (shape.Transaction, error) {
+	server.Register(g, op, func(ctx context.Context, in *actionInput[Body]) (shape.Transaction, error) {
 		asked := in.Body.asked()
 		asked.Actor = server.Caller(ctx).ID
 		t, err := h.transactions.Act(ctx, in.Hash, action, asked, in.Key)
@@ -204,9 +207,6 @@ func registerAction[Body asking](
 			h.Done(ctx, t.Hash)
 		}
 		return server.Shown(t, err, h.transactionFrom)
-	}, func(ctx context.Context, in *actionInput[Body]) (shape.DryRun, error) {
-		trial, err := h.transactions.Try(ctx, in.Hash, action, in.Body.asked())
-		return server.Shown(trial, err, server.DryRunFrom)
 	})
 }
 
@@ -219,17 +219,17 @@ func (h *handlers) transactionFrom(t transaction.Transaction) shape.Transaction 
 		FragmentTransactionHash: shape.Optional(t.FragmentTransactionHash), RefundDueNano: t.RefundDueNano,
 		DustNano:    t.DustNano,
 		NeedsReview: t.NeedsReview, ReviewReason: shape.Optional(t.ReviewReason),
-		AllowedActions:  service.TransactionActions(t),
-		Resolutions:     service.TransactionResolutions(t),
-		WaitsFor:        shape.Optional(service.TransactionWaitsFor(t)),
+		AllowedActions:  transactions.Actions(t),
+		Resolutions:     transactions.Resolutions(t),
+		WaitsFor:        shape.Optional(t.WaitsFor()),
 		WorkflowID:      t.WorkflowID(),
 		ProcessingSince: shape.OptionalTime(t.ProcessingSince), DeadlineAt: h.transactions.Deadline(t),
-		RetryAt:   shape.OptionalTime(t.NextRetry()),
+		RetryAt:   shape.OptionalTime(t.RetryAt),
 		CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(),
 		ReceiptKey: t.ReceiptKey, ReceiptURL: shape.Optional(h.transactions.ReceiptURL(t)),
 	}
 
-	if t.GivenUp() {
+	if t.GivenUpAt != nil {
 		body.GivenUpAt = shape.OptionalTime(t.GivenUpAt)
 	}
 	return body

@@ -1,4 +1,4 @@
-// Package webhooks has the operations of the endpoints of users that get events.
+// Package webhooks has the operations on users' webhook endpoints.
 package webhooks
 
 import (
@@ -21,24 +21,24 @@ import (
 
 const webhooksCursor = "webhooks"
 
-// Places checks that the events after a place can be sent again.
+// Places checks that the events after a cursor can be resent.
 type Places interface {
 	Check(ctx context.Context, from core.Cursor) error
 }
 
-// handlers answer the operations of webhooks.
+// handlers implement the operations on webhooks.
 type handlers struct {
 	*server.Server
 	webhooks *webhooks.Service
 	places   Places
 }
 
-// kinds are the codes of webhooks.
+// kinds are the error codes specific to webhooks.
 var kinds = map[fault.Code]server.Kind{
-	fault.WebhookNotFound: {Status: http.StatusNotFound, Title: "There is no such webhook"},
+	fault.WebhookNotFound: {Status: http.StatusNotFound, Title: "Webhook not found"},
 }
 
-// Register adds the operations of webhooks to an API.
+// Register adds the operations on webhooks to an API.
 func Register(s *server.Server, webhooks *webhooks.Service, places Places) {
 	h := &handlers{s, webhooks, places}
 	maps.Copy(s.Kinds, kinds)
@@ -51,74 +51,75 @@ func Register(s *server.Server, webhooks *webhooks.Service, places Places) {
 
 	server.Register(group, server.Operation{
 		Id: "create-webhook", Route: "POST /v1/webhooks", Status: http.StatusCreated,
-		Summary: "Let every event that you may see be sent to an address",
-		Description: "From now on, in order, each at least once, signed as Standard Webhooks. The answer holds the secret, this once. " +
-			"The address has to be https and on the Internet; redirects are not followed. What is sent is what you may see at that moment. " +
-			"An answer other than 2xx, or none in time, is repeated for three days with growing pauses, and later events wait; then, or at once by a 410, the webhook is paused and you are told. " +
-			"The token needs the scope `read` too. A repetition with the same `Idempotency-Key` shows the webhook as it is now, without the secret: rotate it if the first answer was lost.",
+		Summary: "Create a webhook that receives every event visible to you",
+		Description: "Sends events from now on, in order, at least once, signed as in Standard Webhooks. The response contains the secret, shown only once. " +
+			"The URL must be https and public; redirects are not followed. Visibility is checked at the moment of sending. " +
+			"After a timeout or a response other than 2xx the event is retried for three days with increasing delays while later events wait; after that, or immediately on a 410, the webhook is paused and you are notified. " +
+			"The token also needs the scope `read`. Repeating the `Idempotency-Key` returns the webhook as it is now, without the secret: rotate it if you lost the first response.",
 		Faults: []fault.Code{fault.QuotaExceeded, fault.WebhookNotFound},
 	}, h.create)
 
 	server.Register(group, server.Operation{
 		Id: "list-webhooks", Route: "GET /v1/webhooks",
-		Summary: "List your webhooks, the oldest first",
+		Summary: "List your webhooks, oldest first",
 	}, h.list)
 
 	server.Register(one, server.Operation{
 		Id: "get-webhook", Route: "GET /v1/webhooks/{id}",
-		Summary: "Get a webhook of yours",
+		Summary: "Get one of your webhooks",
 	}, h.get)
 
 	server.Register(one, server.Operation{
 		Id: "change-webhook", Route: "PATCH /v1/webhooks/{id}",
-		Summary:     "Change, pause or resume a webhook of yours",
-		Description: "What is left out stays. ACTIVE sends at once, from the place that was reached. The token needs the scope `read` too.",
+		Summary:     "Change, pause or resume one of your webhooks",
+		Description: "Omitted fields stay unchanged. ACTIVE resumes immediately from the position reached. The token also needs the scope `read`.",
 	}, h.change)
 
 	server.RegisterSilent(one, server.Operation{
 		Id: "delete-webhook", Route: "DELETE /v1/webhooks/{id}",
-		Summary: "Delete a webhook of yours",
+		Summary: "Delete one of your webhooks",
 	}, h.remove)
 
 	server.Register(one, server.Operation{
 		Id: "test-webhook", Route: "POST /v1/webhooks/{id}/test",
-		Summary:     "Send a test event of the type webhook.test",
-		Description: "It is sent once, also when the webhook is paused. The answer has the outcome, unless that takes long: then `test.at` is null, and the webhook shows it later.",
+		Summary:     "Send a test event of type webhook.test",
+		Description: "Sent once, even while the webhook is paused. The response contains the outcome; if that takes too long, `test.at` is null and the webhook shows it later.",
 	}, h.test)
 
 	server.Register(one, server.Operation{
 		Id: "rotate-webhook", Route: "POST /v1/webhooks/{id}/rotate",
-		Summary:     "Give a webhook of yours another secret",
-		Description: "The answer holds it, this once. Until overlap_seconds are over each message has a signature by the old secret too.",
+		Summary:     "Rotate the secret of one of your webhooks",
+		Description: "The response contains the new secret, shown only once. For overlap_seconds each message is also signed with the old secret.",
 	}, h.rotate)
 
 	server.Register(one, server.Operation{
 		Id: "replay-webhook", Route: "POST /v1/webhooks/{id}/replay",
-		Summary: "Send the events after a place again",
-		Description: "The place is an `id` of the stream of events, or a webhook's `cursor`. All events after it that you may see now are sent, in order. " +
-			"`CURSOR_GONE`: what followed is deleted, or is too much; `details.oldest` is where to begin. The token needs the scope `read` too.",
+		Summary: "Resend the events after a position",
+		Description: "The position is an `id` from the event stream or a webhook's `cursor`. Sends all later events that are visible to you now, in order. " +
+			"`CURSOR_GONE`: the later events are deleted or too many; start from `details.oldest`. The token also needs the scope `read`.",
 		Faults: []fault.Code{fault.CursorGone},
 	}, h.replay)
 }
 
-// WebhookPath names a webhook of the caller's. It is exported, as all embedded types here, for huma to see its fields.
+// WebhookPath names one of the caller's webhooks. Like all embedded types here it is exported for huma to see its
+// fields.
 type WebhookPath struct {
-	ID string `path:"id" example:"4" doc:"The id of a webhook"`
+	ID string `path:"id" example:"4" doc:"Webhook ID"`
 }
 
 type createInput struct {
 	server.Keyed
 	Body struct {
-		Address   string   `json:"address" minLength:"8" maxLength:"2000" doc:"An https address"`
-		Workloads []string `json:"workloads,omitempty" maxItems:"10" enum:"delivery,task,download,transaction" doc:"Whose events are sent, each once; left out or empty: all"`
+		Address   string   `json:"address" minLength:"8" maxLength:"2000" doc:"An https URL"`
+		Workloads []string `json:"workloads,omitempty" maxItems:"10" enum:"delivery,task,download,transaction" doc:"Workloads whose events are sent, without duplicates; omitted or empty: all"`
 	} `nameHint:"WebhookRequest"`
 }
 
 type changeInput struct {
 	WebhookPath
 	Body struct {
-		Address   string    `json:"address,omitempty" minLength:"8" maxLength:"2000" doc:"An https address"`
-		Workloads *[]string `json:"workloads,omitempty" maxItems:"10" enum:"delivery,task,download,transaction" doc:"Whose events are sent, each once; empty: all"`
+		Address   string    `json:"address,omitempty" minLength:"8" maxLength:"2000" doc:"An https URL"`
+		Workloads *[]string `json:"workloads,omitempty" maxItems:"10" enum:"delivery,task,download,transaction" doc:"Workloads whose events are sent, without duplicates; empty: all"`
 		State     string    `json:"state,omitempty" enum:"ACTIVE,PAUSED"`
 	} `nameHint:"WebhookChange"`
 }
@@ -129,17 +130,17 @@ type rotateInput struct {
 }
 
 type webhookRotation struct {
-	OverlapSeconds *int64 `json:"overlap_seconds,omitempty" minimum:"0" maximum:"604800" default:"86400" doc:"How long the old secret signs too"`
+	OverlapSeconds *int64 `json:"overlap_seconds,omitempty" minimum:"0" maximum:"604800" default:"86400" doc:"How long the old secret also signs"`
 }
 
 type replayInput struct {
 	WebhookPath
 	Body struct {
-		Cursor string `json:"cursor" maxLength:"100" example:"812-90" doc:"The place after which to begin"`
+		Cursor string `json:"cursor" maxLength:"100" example:"812-90" doc:"Position after which to start"`
 	} `nameHint:"WebhookReplay"`
 }
 
-// overlap is how long the old secret of a webhook signs too, unless the request says.
+// overlap is how long a webhook's old secret also signs, by default.
 const overlap = 24 * time.Hour
 
 func (h *handlers) create(ctx context.Context, in *createInput) (none shape.Webhook, err error) {
@@ -156,21 +157,19 @@ func (h *handlers) create(ctx context.Context, in *createInput) (none shape.Webh
 	return server.Shown(made, err, withSecret)
 }
 
-// mayRead refuses a token that may not read events, and workloads that are named twice.
+// mayRead refuses a token that may not read events, and duplicate workloads.
 func (h *handlers) mayRead(ctx context.Context, workloads []string) error {
 	for i, workload := range workloads {
 		if slices.Contains(workloads[:i], workload) {
-			return fault.Invalid("workloads", "%s is named twice", workload)
+			return fault.Invalid("workloads", "%s is listed twice", workload)
 		}
 	}
 	return server.PrincipalOf(ctx).Require(account.ScopeRead)
 }
 
 func (h *handlers) list(ctx context.Context, in *struct{ server.Paging }) (none shape.Page[shape.Webhook], err error) {
-	var all []hooks.Webhook
 	page, err := server.ListOf(in.Paging, webhooksCursor, func(after int64, limit int) ([]hooks.Webhook, error) {
-		all, err = h.Store.Webhooks.List(ctx, server.Caller(ctx).ID, after, limit)
-		return all, err
+		return h.Store.Webhooks.List(ctx, server.Caller(ctx).ID, after, limit)
 	}, func(w hooks.Webhook) int64 { return w.ID }, webhookFrom)
 	if err != nil {
 		return none, err
@@ -178,7 +177,7 @@ func (h *handlers) list(ctx context.Context, in *struct{ server.Paging }) (none 
 	return page, h.showBehind(ctx, page.Items)
 }
 
-// showBehind fills in how far webhooks are behind, by one statement.
+// showBehind fills in how far webhooks lag behind, in one statement.
 func (h *handlers) showBehind(ctx context.Context, webhooks []shape.Webhook) error {
 	var ids []int64
 	for _, one := range webhooks {
@@ -199,7 +198,7 @@ func (h *handlers) showBehind(ctx context.Context, webhooks []shape.Webhook) err
 	return err
 }
 
-// shown shows a webhook as it is now.
+// shown shows the current webhook.
 func (h *handlers) shown(
 	ctx context.Context, w hooks.Webhook, err error, show func(hooks.Webhook) shape.Webhook,
 ) (none shape.Webhook, _ error) {
@@ -241,7 +240,7 @@ func (h *handlers) change(ctx context.Context, in *changeInput) (none shape.Webh
 	return h.shown(ctx, found, err, webhookFrom)
 }
 
-// optional gives nil for a text that was left out.
+// optional returns nil for a missing text.
 func optional(text string) *string {
 	if text == "" {
 		return nil
@@ -305,14 +304,14 @@ func webhookFrom(w hooks.Webhook) shape.Webhook {
 	return shown
 }
 
-// withSecret shows a webhook that has just got a secret.
+// withSecret shows a webhook with its new secret.
 func withSecret(w hooks.Webhook) shape.Webhook {
 	shown := webhookFrom(w)
 	shown.Secret = w.Secrets[0]
 	return shown
 }
 
-// testFrom shows the last test event; nil: none was asked for.
+// testFrom shows the last test event; nil if none was requested.
 func testFrom(w hooks.Webhook) *shape.WebhookTest {
 	if w.TestAskedAt == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Package accounts has the pages of what belongs to a user besides work: their agents.
+// Package accounts has the pages of a user's own things apart from work: their agents.
 package accounts
 
 import (
@@ -12,7 +12,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// Part gives the pages.
+// Part returns the pages.
 func Part() site.Part {
 	return site.Part{
 		Templates: templates, Texts: texts,
@@ -21,7 +21,7 @@ func Part() site.Part {
 			{Route: "/account/agents/{id}", Name: "agent", Show: showAgent},
 		},
 		Actions: []site.Action{
-			// these two show the token that they make, this once
+			// these two show the token that they create, only once
 			{Route: "/account/agents", Page: "agents", Do: site.Make[shape.Agent]("POST /v1/agents", wanted)},
 			{Route: "/account/agents/{id}/tokens", Page: "agent", Do: site.Make[shape.Token]("POST /v1/agents/{id}/tokens", wanted)},
 			{Route: "/account/agents/{id}/tokens/{token}/revoke", Page: "agent", Do: site.Change("DELETE /v1/agents/{id}/tokens/{token}", "")},
@@ -30,7 +30,7 @@ func Part() site.Part {
 	}
 }
 
-// wanted is the body of a request for an agent, or for a token of one.
+// wanted is the request body for an agent, or for an agent's token.
 func wanted(r *site.Request) any {
 	return map[string]any{"name": r.PostFormValue("name"), "scopes": append([]string{}, r.PostForm["scope"]...)}
 }

@@ -14,7 +14,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// Part gives the pages.
+// Part returns the pages.
 func Part() site.Part {
 	send := site.Change("POST /v1/deliveries", "/deliveries/{made}", "file_id")
 	return site.Part{
@@ -40,7 +40,7 @@ func Part() site.Part {
 	}
 }
 
-// crumb is one folder on the way to the present one.
+// crumb is one folder of the path to the current one.
 type crumb struct{ Name, Path string }
 
 type filesView struct {
@@ -49,7 +49,7 @@ type filesView struct {
 	Crumbs       []crumb
 }
 
-// showFiles shows a folder, or what a search has found.
+// showFiles shows a folder, or the results of a search.
 func showFiles(r *site.Request) (site.View, error) {
 	search := r.Asked("q")
 	query := r.Query("path", "cursor")
@@ -67,7 +67,7 @@ func showFiles(r *site.Request) (site.View, error) {
 	return site.View{Data: view}, err
 }
 
-// crumbs are the folders above a path, and the path itself, without the shared folder.
+// crumbs are the folders above a path, and the path itself, without the shared folder's root.
 func crumbs(at string) (all []crumb) {
 	for ; at != "/"; at = path.Dir(at) {
 		all = append([]crumb{{path.Base(at), at}}, all...)
@@ -78,6 +78,7 @@ func crumbs(at string) (all []crumb) {
 type deliveryView struct {
 	shape.Delivery
 	Events shape.Page[shape.History]
+	Again  bool // it waits for its next attempt
 }
 
 func showDelivery(r *site.Request) (site.View, error) {
@@ -86,10 +87,11 @@ func showDelivery(r *site.Request) (site.View, error) {
 		site.Into(&view.Delivery, "/v1/deliveries/{id}"),
 		site.Into(&view.Events, "/v1/deliveries/{id}/events"),
 	)
+	view.Again = shape.Value(view.WaitsFor) == lifecycle.WaitsForNextAttempt
 	return site.View{Title: view.FileName, Data: view}, err
 }
 
-// card shows the last deliveries.
+// card shows the latest deliveries.
 func card(r *site.Request) (site.Card, error) {
 	list, err := site.Get[shape.Page[shape.Delivery]](r, "/v1/deliveries?limit=5")
 	return site.Card{Data: list.Items}, err
@@ -112,11 +114,11 @@ var texts = words.Catalog{
 	"sent":              {"Sent", "Передано"},
 	"attempts":          {"Attempt", "Попытка"},
 	"attempt-of":        {"%d of %d", "%d из %d"},
-	"place":             {"Place in line", "Место в очереди"},
-	"place-in-line":     {"place %d in line", "место %d в очереди"},
+	"place":             {"Place in the queue", "Место в очереди"},
+	"place-in-line":     {"place %d in the queue", "место %d в очереди"},
 	"attempt":           {"attempt %d of %d", "попытка %d из %d"},
 	"next-attempt":      {"Next attempt", "Следующая попытка"},
-	"worker-silent":     {"as soon as a worker is free: the one that had it is silent", "как только освободится обработчик: прежний молчит"},
-	"deadline":          {"Ends by itself", "Завершится само"},
+	"worker-silent":     {"as soon as a worker is free: the previous one is silent", "как только освободится обработчик: прежний молчит"},
+	"deadline":          {"Ends automatically", "Завершится автоматически"},
 	"to-files":          {"Choose a file", "Выбрать файл"},
 }

@@ -6,7 +6,7 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// showNewBook shows the form for a book. A search without results hands over its words as the title.
+// showNewBook shows the form for a book. A search without results passes its words on as the title.
 func showNewBook(r *site.Request) (site.View, error) {
 	return site.View{Data: r.FormValue("title")}, nil
 }
@@ -14,11 +14,11 @@ func showNewBook(r *site.Request) (site.View, error) {
 type bookView struct {
 	shape.Book
 	MediaTypes []string
-	Words      string // by which releases are searched for
+	Words      string // search words for releases
 	Downloads  []shown
 }
 
-// showBook shows a book with its media, and the downloads for it that the person may see.
+// showBook shows a book with its media, and its downloads that the person may see.
 func showBook(r *site.Request) (site.View, error) {
 	var list shape.Page[shape.Download]
 	view := bookView{MediaTypes: download.MediaTypes}

@@ -20,7 +20,7 @@ var templates embed.FS
 // live are the workloads that change these pages. A book changes when one of its media is marked.
 const live = lifecycle.WorkloadDownload + " book"
 
-// Part gives the pages.
+// Part returns the pages.
 func Part() site.Part {
 	return site.Part{
 		Sections:  []site.Section{{Path: "/books", Title: "library"}, {Path: "/downloads", Title: "downloads"}},
@@ -52,6 +52,8 @@ func Part() site.Part {
 		},
 		Actions: []site.Action{
 			{Route: "/books/new", Page: "book-new", Do: site.Change("POST /v1/books", "/books/{made}", "title", "author")},
+			{Route: "/books/{id}/change", Page: "book", Do: site.Change("PATCH /v1/books/{id}", "/books/{id}", "title", "author")},
+			{Route: "/books/{id}/delete", Page: "book", Do: site.Change("DELETE /v1/books/{id}", "/books")},
 			{Route: "/books/{id}/downloads", Page: "book", Do: start},
 			{Route: "/books/{id}/releases", Page: "book-releases", Do: startRelease},
 			{Route: "/downloads/{id}/cancel", Page: "download", Do: site.Change("POST /v1/downloads/{id}/cancel", "/downloads/{id}")},
@@ -68,10 +70,10 @@ func Part() site.Part {
 type shown struct {
 	shape.Download
 	Title           string   // of its book
-	Percent, Loaded int64    // of the torrent: hundredths and bytes
+	Percent, Loaded int64    // of the torrent, in hundredths and bytes
 	Left            float64  // seconds; 0: unknown
-	Notes           []string // what it waits for, and why a person should look at it
-	Why             string   // it failed; empty: it did not
+	Notes           []string // what it waits for, and why it needs attention
+	Why             string   // reason of a failure; empty: none
 	Mine            bool
 }
 
@@ -82,15 +84,14 @@ func show(r *site.Request, d shape.Download) shown {
 		Left: float64(shape.Value(d.ETASeconds)), Mine: d.UserID == shape.ID(r.Who.User.ID),
 	}
 
-	switch {
-	case !d.Ended():
+	if !d.Ended() {
 		s.Notes = notes(r.Language, d)
-	case d.Attention != nil:
-		s.Notes = []string{words.WhyNotSent(*d.Attention).Plain(r.Language)}
+	} else {
+		s.Notes = endNotes(r.Language, d)
 	}
 
 	if d.FailureReason != nil {
-		s.Why = words.WhyDownloadFailed(r.Language, d.FailureReason, shape.Value(d.LastError))
+		s.Why = words.WhyDownloadFailed(r.Language, d.FailureReason, shape.Value(d.LastError), shape.Value(d.OtherCategory))
 	}
 	return s
 }
@@ -103,14 +104,14 @@ func showAll(r *site.Request, list []shape.Download) []shown {
 	return all
 }
 
-// notes say what a download that goes on waits for, and why a person should look at it.
+// notes say what an active download waits for, and why it needs attention.
 func notes(language string, d shape.Download) (said []string) {
 	add := func(text words.Text) { said = append(said, text.Plain(language)) }
 	switch {
-	case d.Status == lifecycle.DownloadQueued && d.LastError != nil:
+	case d.LastError != nil && (d.Status == lifecycle.DownloadQueued || d.Attention == nil):
 		add(words.Downloads.Faults.Text(fault.Code(*d.LastError)))
-	case d.Status == lifecycle.DownloadQueued && d.ExternalJobID != nil:
-		add(words.WaitsForPeers)
+	case shape.Value(d.WaitsFor) == lifecycle.WaitsForMetadata:
+		add(words.WaitsForMetadata)
 	}
 
 	if len(d.Sources) > 0 {
@@ -127,9 +128,23 @@ func notes(language string, d shape.Download) (said []string) {
 	return said
 }
 
+// endNotes say what a person should know about a download that has ended.
+func endNotes(language string, d shape.Download) (said []string) {
+	if d.KeptApart() {
+		said = append(said, words.OtherCopy.Plain(language))
+	}
+	if d.LeftOut > 0 {
+		said = append(said, words.LeftOut.Plain(language, d.LeftOut))
+	}
+	if d.Attention != nil {
+		said = append(said, words.WhyNotSent(*d.Attention).Plain(language))
+	}
+	return said
+}
+
 type downloadView struct {
 	shown
-	OtherLink string // a hint that it was there before the person asked, with another link; empty: it was not
+	OtherLink string // a hint that it existed before, with another link; empty: it did not
 	Events    shape.Page[shape.History]
 }
 
@@ -148,7 +163,7 @@ func showDownload(r *site.Request) (site.View, error) {
 	return site.View{Title: view.Title, Data: view}, nil
 }
 
-// start asks for a download for a book, and shows it.
+// start requests a download for a book, and shows it.
 func start(r *site.Request) (next string, err error) {
 	link := strings.TrimSpace(r.PostFormValue("source_url"))
 	made, err := site.Post[shape.Download](r, "/v1/downloads", map[string]any{
@@ -157,7 +172,7 @@ func start(r *site.Request) (next string, err error) {
 	return after(made, link), err
 }
 
-// again asks once more for a download.
+// again requests a download once more.
 func again(r *site.Request) (next string, err error) {
 	one, err := site.Get[shape.Download](r, "/v1/downloads/{id}")
 	if err != nil {
@@ -167,13 +182,13 @@ func again(r *site.Request) (next string, err error) {
 	return after(made, one.SourceURL), err
 }
 
-// otherLink says in an address that the download was there before, with another link than the one that was given.
+// otherLink is the query parameter which says that the download existed before, with another link than the given one.
 const otherLink = "other-link"
 
-// wishesSending says whether the box for that is ticked.
+// wishesSending reports whether the box for sending is ticked.
 func wishesSending(r *site.Request) bool { return r.PostFormValue("send") != "" }
 
-// after is the page of a download that was asked for with a link.
+// after is the page of a download that was requested with a link.
 func after(made shape.Download, link string) string {
 	if !made.AsksFor(link) {
 		return "/downloads/" + made.ID + "?note=" + otherLink
@@ -181,7 +196,7 @@ func after(made shape.Download, link string) string {
 	return "/downloads/" + made.ID
 }
 
-// card shows the last downloads. One that makes no progress waits for its owner.
+// card shows the latest downloads. One that makes no progress needs its owner.
 func card(r *site.Request) (site.Card, error) {
 	list, err := site.Get[shape.Page[shape.Download]](r, "/v1/downloads?limit=20")
 	all := showAll(r, list.Items)

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 type shownAs struct {
 	shape.Download
 	says          []string
-	cancel, again bool // the buttons that it has
+	cancel, again bool // its buttons
 }
 
 // everyState lists a user's downloads in every state, with every reason to wait.
@@ -51,11 +51,11 @@ func everyState(user string) []shownAs {
 	return []shownAs{
 		{made("queued", func(*shape.Download) {}), []string{"in the queue"}, true, false},
 		{made("queued", func(d *shape.Download) { d.LastError = text(fault.NoFreeSpace) }), []string{"too little free disk space"}, true, false},
-		{made("queued", func(d *shape.Download) { d.ExternalJobID = text("1") }), []string{"Looking for somebody who shares it"}, true, false},
+		{made("queued", func(d *shape.Download) { d.WaitsFor = shape.Optional(lifecycle.WaitsForMetadata) }), []string{"Looking for seeders"}, true, false},
 		{made("downloading", func(d *shape.Download) {
 			eta := int64(355)
 			d.Progress, d.Speed, d.ETASeconds = 0.42, 100, &eta
-		}), []string{`<progress value="42"`, "42% (420 B of 1000 B)", "100 B a second", "6 min left"}, true, false},
+		}), []string{`<progress value="42"`, "42% (420 B of 1000 B)", "100 B per second", "6 min left"}, true, false},
 		{made("downloading", func(d *shape.Download) {
 			d.SourcePlace = 2
 			d.Sources = []shape.DownloadSource{{Place: 1, Title: "On <Wheels>", Indexer: "Books", Size: 1000, Outcome: text(fault.Stalled)}, {Place: 2}}
@@ -65,17 +65,22 @@ func everyState(user string) []shownAs {
 			d.Attention, d.LastError = text(fault.ImportFailed), text(fault.ImportFailed)
 			d.AllowedActions = append(d.AllowedActions, lifecycle.DownloadActionRetryImport)
 		}), []string{"could not be put into the library", `action="/downloads/6/retry-import"`, "Put into the library again"}, true, false},
+		{made("downloading", func(d *shape.Download) { d.Attention = text(fault.TorrentStopped) }), []string{"has stopped it in the download program. Start it there"}, true, false},
+		{made("downloading", func(d *shape.Download) { d.LastError = text(fault.NoFreeSpace) }), []string{"too little free disk space"}, true, false},
 		{made("downloading", func(d *shape.Download) { d.FirstNotFoundAt, d.DeadlineAt = &soon, &soon }), []string{"does not list it now", "Fails unless found by"}, true, false},
 		{made("downloading", func(d *shape.Download) { d.CancelRequested = true }), []string{"being cancelled"}, false, false},
-		{made("completed", func(d *shape.Download) { d.CompletedAt = &soon }), []string{"in the library", "Completed"}, false, false},
-		{made("completed", func(d *shape.Download) { d.CompletedAt, d.SentAt, d.Files = &soon, &soon, 1 }), []string{"Sent to the chat", `action="/downloads/10/send"`, "Send to my chat"}, false, false},
-		{made("completed", func(d *shape.Download) { d.CompletedAt, d.Attention = &soon, text(fault.FileTooBig) }), []string{"The file is too big"}, false, false},
+		{made("completed", func(d *shape.Download) { d.CompletedAt, d.InBook, d.LeftOut = &soon, true, 3 }), []string{"in the library", "Completed", "files of this kind, which were skipped: 3."}, false, false},
+		{made("completed", func(d *shape.Download) { d.CompletedAt, d.SentAt, d.Files, d.InBook = &soon, &soon, 1, true }), []string{"Sent to the chat", `action="/downloads/12/send"`, "Send to my chat"}, false, false},
+		{made("completed", func(d *shape.Download) { d.CompletedAt, d.Attention = &soon, text(fault.FileTooBig) }), []string{"The book has another copy", "The file is too big"}, false, false},
 		{made("failed", func(d *shape.Download) {
 			d.FailureReason, d.LastError = text(fault.EnqueueFailed), text(fault.SourceNotTorrent)
 		}), []string{"not downloaded", "could not be started. The file behind the link is not a torrent file, or is too big for one.", "enqueue_failed"}, false, true},
+		{made("failed", func(d *shape.Download) {
+			d.FailureReason, d.LastError, d.OtherCategory = text(fault.EnqueueFailed), text(fault.TorrentElsewhere), text("tv <sonarr>")
+		}), []string{"already has this torrent", "It is in the category “tv &lt;sonarr&gt;” there."}, false, true},
 		{made("failed", func(d *shape.Download) { d.FailureReason, d.BookTitle = text(fault.BookGone), "" }), []string{"book 4", "The book has been removed."}, false, false},
 		{made("canceled", func(*shape.Download) {}), []string{"cancelled"}, false, true},
-		{made("canceled", func(d *shape.Download) { d.UserID = "77" }), []string{"Asked for by user"}, false, false},
+		{made("canceled", func(d *shape.Download) { d.UserID = "77" }), []string{"Requested by user"}, false, false},
 	}
 }
 
@@ -102,7 +107,7 @@ func TestEveryState(t *testing.T) {
 	}
 }
 
-// TestSendWish shows the wish for what a download brings only where there is a library folder to send from.
+// TestSendWish offers to send a download's files only if there is a library folder to send from.
 func TestSendWish(t *testing.T) {
 	t.Parallel()
 	for _, library := range []bool{false, true} {
@@ -161,7 +166,7 @@ type byID struct {
 	ID int `path:"id"`
 }
 
-// query is what the pages read lists by.
+// query are the parameters with which the pages read lists.
 type query struct {
 	BookID    string `query:"book_id"`
 	Limit     string `query:"limit"`

@@ -15,12 +15,12 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// mostReleases is how many releases a page shows. Its form holds their links.
+// mostReleases is how many releases a page shows. Its form contains their links.
 const mostReleases = 30
 
 type releasesView struct {
 	Book       shape.Book
-	Words      string // that are searched for
+	Words      string // search words
 	MediaType  string
 	MediaTypes []string
 	Off        bool // there are no indexers
@@ -29,7 +29,7 @@ type releasesView struct {
 	Sources    string // the releases as JSON, for the form
 }
 
-// showReleases searches for releases of a book, by the words of the form.
+// showReleases searches for releases of a book, with the form's words.
 func showReleases(r *site.Request) (site.View, error) {
 	book, err := site.Get[shape.Book](r, "/v1/books/{id}")
 	if err != nil {
@@ -55,7 +55,7 @@ func showReleases(r *site.Request) (site.View, error) {
 	return site.View{Title: book.Title, Data: view}, err
 }
 
-// searchWords are by what a book is searched for: title and author, as far as a search takes them.
+// searchWords are the words of a search for a book: title and author, up to the maximum length.
 func searchWords(book shape.Book) string {
 	runes := []rune(strings.TrimSpace(book.Title + " " + book.Author))
 	return strings.TrimSpace(string(runes[:min(len(runes), mostWords)]))
@@ -64,12 +64,12 @@ func searchWords(book shape.Book) string {
 // mostWords is how many characters a search takes.
 const mostWords = 200
 
-// startRelease asks for a download of the picked release. Those after it in the list are its further sources.
+// startRelease requests a download of the picked release. Those after it in the list are its fallback sources.
 func startRelease(r *site.Request) (next string, err error) {
 	var sources []shape.Source
 	pick, err := strconv.Atoi(r.PostFormValue("pick"))
 	if json.Unmarshal([]byte(r.PostFormValue("sources")), &sources) != nil || err != nil || pick < 0 || pick >= len(sources) {
-		return "", fault.Invalid("pick", "this is not one of the releases")
+		return "", fault.Invalid("pick", "%s", texts["release-gone"].In(r.Language))
 	}
 
 	sources = sources[pick:min(len(sources), pick+download.MaxSources)]

@@ -1,5 +1,5 @@
-// Package operators has the pages of operations, which administrators see: the state of the service, what it has found
-// to be wrong, what was done and refused, and who its users are.
+// Package operators has the operations pages for administrators: the state of the service, its findings, the audit log,
+// and the users.
 package operators
 
 import (
@@ -17,7 +17,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// tabs are the pages of operations.
+// tabs are the operations pages.
 var tabs = []site.Tab{
 	{Title: "ops-status", Path: "/operations"},
 	{Title: "ops-alerts", Path: "/operations/alerts"},
@@ -31,7 +31,7 @@ var statuses = []string{account.UserPending, account.UserActive, account.UserBlo
 // page is the page of one user.
 const page = "/operations/users/{id}"
 
-// Part gives the pages.
+// Part returns the pages.
 func Part() site.Part {
 	return site.Part{
 		Sections:  []site.Section{{Path: "/operations", Title: "operations", Admins: true}},
@@ -61,9 +61,9 @@ func Part() site.Part {
 		},
 		Actions: []site.Action{
 			{Route: "/operations/users", Page: "users", Do: createUser},
-			// approves, blocks, promotes or renames a user: what the form has not stays
+			// approves, blocks, promotes or renames a user: missing fields are unchanged
 			{Route: "/operations/users/{id}", Page: "user", Do: site.Change("PATCH /v1/users/{id}", page, "name", "role", "status", "language")},
-			// another token, which the page shows this once
+			// a new token, which the page shows only once
 			{Route: "/operations/users/{id}/token", Page: "user", Do: site.Make[shape.User]("POST /v1/users/{id}/token", nil)},
 			{Route: "/operations/users/{id}/tokens/{token}/revoke", Page: "user", Do: site.Change("DELETE /v1/users/{id}/tokens/{token}", page)},
 			{Route: "/operations/users/{id}/forget", Page: "user", Do: site.Change("POST /v1/users/{id}/forget", page)},
@@ -72,7 +72,7 @@ func Part() site.Part {
 	}
 }
 
-// card shows the open incidents. They need an administrator, and so do the people who wait for access.
+// card shows the open incidents. They need an administrator, and so do the people who wait for approval.
 func card(r *site.Request) (card site.Card, err error) {
 	alerts, err := site.Get[shape.Page[shape.Alert]](r, "/v1/alerts?open=true")
 	if err != nil {
@@ -96,7 +96,7 @@ func card(r *site.Request) (card site.Card, err error) {
 // auditRow is an entry of the audit log whose subject can be opened.
 type auditRow struct {
 	shape.Audit
-	Kind, Subject string // such as "task" and the task's id; empty: nothing in particular
+	Kind, Subject string // such as "task" and its id; empty: nothing in particular
 }
 
 func showAudit(_ *site.Request, e shape.Audit) auditRow {
@@ -104,7 +104,7 @@ func showAudit(_ *site.Request, e shape.Audit) auditRow {
 	return auditRow{e, kind, id}
 }
 
-// createUser adds a user. The page shows the user's token, this once. Administrators get none by a page.
+// createUser adds a user. The page shows the user's token, only once. Pages create no tokens for administrators.
 func createUser(r *site.Request) (next string, err error) {
 	body := map[string]any{"name": r.PostFormValue("name"), "role": r.PostFormValue("role")}
 	if body["role"] == account.RoleAdmin {
@@ -126,10 +126,10 @@ type userView struct {
 	shape.User
 	Tokens shape.Page[shape.Token]
 	Roles  []string
-	Own    bool // it is the administrator who looks
+	Own    bool // the administrator's own page
 }
 
-// showUser shows a user, and what can be changed about them.
+// showUser shows a user and the possible changes.
 func showUser(r *site.Request) (site.View, error) {
 	view := userView{Roles: []string{account.RoleUser, account.RoleAdmin}}
 	err := r.ReadAll(

@@ -16,20 +16,20 @@ type statusView struct {
 	Systems   []system
 }
 
-// workload has the entities of one workload by state.
+// workload has the number of entities of one workload by state.
 type workload struct {
 	Name   string
 	States []site.StateCount // without the empty ones
 }
 
-// process is a process of the service. The moment of its heartbeat replaces the age, which a page at rest would show
-// wrongly.
+// process is a process of the service. It has the heartbeat's time instead of its age, which would be wrong on a page
+// that stays open.
 type process struct {
 	shape.Worker
 	HeardAt time.Time
 }
 
-// system is an outside system, with moments for ages.
+// system is an external system, with times instead of ages.
 type system struct {
 	shape.Outside
 	SucceededAt, FailedAt, FailingSince *time.Time
@@ -69,7 +69,7 @@ func workloadsOf(now shape.Status) (all []workload) {
 	return all
 }
 
-// before is the moment that many seconds before another; nil: it is not known.
+// before subtracts seconds from a time; nil: unknown.
 func before(at time.Time, seconds *float64) *time.Time {
 	if seconds == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestNoSuchPage wants a page for browsers and JSON for programs, where there is neither a page nor an operation.
+// TestNoSuchPage expects a page for browsers and JSON for programs, where there is neither a page nor an operation.
 func TestNoSuchPage(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
@@ -21,7 +21,7 @@ func TestNoSuchPage(t *testing.T) {
 
 	w.signIn()
 	w.send("GET", "/nowhere", nil, "Accept", browser).want(http.StatusNotFound, `href="/notes"`)
-	page := w.send("GET", "/money", nil, "Accept", browser).want(http.StatusMethodNotAllowed, "cannot be opened by itself")
+	page := w.send("GET", "/money", nil, "Accept", browser).want(http.StatusMethodNotAllowed, "cannot be opened directly")
 	if page.Header.Get("Allow") != "POST" || !strings.Contains(page.Header.Get("Content-Security-Policy"), "script-src") {
 		t.Errorf("%v", page.Header)
 	}
@@ -35,8 +35,8 @@ func TestNoSuchPage(t *testing.T) {
 	}
 }
 
-// TestCompression wants files to be compressed for everybody who takes that, and pages only when no other site can have
-// chosen the words of their address.
+// TestCompression expects compressed files for all clients that accept them, and compressed pages only if no other site
+// can have chosen the words in their URL.
 func TestCompression(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
@@ -75,8 +75,8 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestGuessesBehindAProxy wants guesses to be counted for the client that a trusted proxy names, whatever the client
-// says itself, and for the proxy that nobody trusts.
+// TestGuessesBehindAProxy expects guesses to be counted for the client that a trusted proxy reports, whatever the
+// client claims, and for an untrusted proxy itself.
 func TestGuessesBehindAProxy(t *testing.T) {
 	t.Parallel()
 	for _, trusted := range []bool{true, false} {

@@ -9,13 +9,13 @@ import (
 	"stagecoach/api/shape"
 )
 
-// Get reads one resource of the API, such as "/v1/agents/{id}/tokens?limit=200". Parts in braces are those of the
-// page's address, and so are the parameters that are named; see Query.
+// Get reads one resource of the API, such as "/v1/agents/{id}/tokens?limit=200". Placeholders in braces and the named
+// parameters are taken from the page's URL; see Query.
 func Get[T any](r *Request, path string, names ...string) (T, error) {
 	return GetBy[T](r, path, r.Query(names...))
 }
 
-// GetBy is Get with parameters of its own.
+// GetBy is Get with explicit parameters.
 func GetBy[T any](r *Request, path string, query url.Values) (T, error) {
 	path, fixed, _ := strings.Cut(path, "?")
 	parameters, err := url.ParseQuery(fixed)
@@ -35,7 +35,7 @@ func GetBy[T any](r *Request, path string, query url.Values) (T, error) {
 	})
 }
 
-// fill replaces the parts in braces of a path with those of the page's address.
+// fill replaces the placeholders of a path with their values in the page's URL.
 func (r *Request) fill(path string, escape func(string) string) string {
 	return pathPart.ReplaceAllStringFunc(path, func(part string) string {
 		return escape(r.PathValue(part[1 : len(part)-1]))
@@ -63,12 +63,12 @@ func (r *Request) ReadAll(all ...Read) error {
 	return nil
 }
 
-// Post asks the API for a change. The form's hidden key makes a form that is sent twice one request.
+// Post requests a change from the API. The form's hidden key makes submitting it twice one request.
 func Post[T any](r *Request, path string, body any) (T, error) {
 	return Send[T](r, "POST "+path, body)
 }
 
-// Send asks the API for a change by another method, such as "PATCH /v1/users/{id}".
+// Send requests a change with another method, such as "PATCH /v1/users/{id}".
 func Send[T any](r *Request, call string, body any) (T, error) {
 	var made T
 	answer, err := r.send(call, body)
@@ -78,7 +78,7 @@ func Send[T any](r *Request, call string, body any) (T, error) {
 	return made, err
 }
 
-// Ask asks the API for a change without reading its answer.
+// Ask requests a change without reading the response.
 func Ask(r *Request, call string) error {
 	_, err := r.send(call, nil)
 	return err
@@ -92,7 +92,7 @@ func (r *Request) send(call string, body any) (answer []byte, err error) {
 	return answer, err
 }
 
-// Shows makes a page that shows what the API answers to one request.
+// Shows makes a page from the response to one API request.
 func Shows[T any](path string, names ...string) func(*Request) (View, error) {
 	return func(r *Request) (View, error) {
 		answer, err := Get[T](r, path, names...)
@@ -100,7 +100,7 @@ func Shows[T any](path string, names ...string) func(*Request) (View, error) {
 	}
 }
 
-// Lists makes a page that shows a list of the API, each entry in its own way.
+// Lists makes a page that shows a list of the API, converting each entry.
 func Lists[T, Shown any](show func(*Request, T) Shown, path string, names ...string) func(*Request) (View, error) {
 	return func(r *Request) (View, error) {
 		list, err := Get[shape.Page[T]](r, path, names...)
@@ -109,8 +109,8 @@ func Lists[T, Shown any](show func(*Request, T) Shown, path string, names ...str
 	}
 }
 
-// Change makes an action that is one request to the API, such as "PATCH /v1/users/{id}". Its body has those of the
-// named fields that the form has. The action leads to the page next, which may end with {made}: the id in the answer.
+// Change makes an action that is one request to the API, such as "PATCH /v1/users/{id}". Its body has the named fields
+// that the form contains. The action redirects to the page next, which may end with {made}: the id in the response.
 func Change(call, next string, fields ...string) func(*Request) (string, error) {
 	return func(r *Request) (string, error) {
 		answer, err := r.send(call, r.form(fields))
@@ -126,7 +126,7 @@ func Change(call, next string, fields ...string) func(*Request) (string, error) 
 	}
 }
 
-// form is the body of a request with fields of a form; nil: it has no body.
+// form is a request body with fields of a form; nil: no body.
 func (r *Request) form(fields []string) any {
 	if len(fields) == 0 || r.ParseForm() != nil {
 		return nil
@@ -141,7 +141,7 @@ func (r *Request) form(fields []string) any {
 	return body
 }
 
-// Make makes an action whose answer its own page shows, this once. A nil body is none.
+// Make makes an action whose response its own page shows, only once. A nil body is none.
 func Make[T any](call string, body func(*Request) any) func(*Request) (string, error) {
 	return func(r *Request) (next string, err error) {
 		var wanted any

@@ -2,7 +2,7 @@ package site
 
 import "math"
 
-// Chart is a row of numbers, such as one for each day, which the template function chart draws as bars.
+// Chart is a series of numbers, for example one per day, which the template function chart draws as bars.
 type Chart struct {
 	Title string // in the reader's language
 	Bars  []Bar  // from left to right
@@ -10,24 +10,24 @@ type Chart struct {
 
 // Bar is one number of a chart.
 type Bar struct {
-	Label string  // what the number is of, such as a day
+	Label string  // what the number is about, such as a day
 	Value float64 // not negative; its height
-	Text  string  // the number as a reader sees it, with its unit
+	Text  string  // the number as shown, with its unit
 }
 
-// The drawing's measures, in the units of its view box.
+// The drawing's dimensions, in units of its view box.
 const (
 	chartWidth  = 600
 	chartHeight = 120
 )
 
-// drawnBar is a bar with its place in the drawing.
+// drawnBar is a bar with its position.
 type drawnBar struct {
 	Bar
 	X, Y, Width, Height float64
 }
 
-// Drawn gives the bars their places: the highest one fills the height, and a number above zero is never invisible.
+// Drawn positions the bars: the highest one fills the height, and a number above zero is always visible.
 func (c Chart) Drawn() []drawnBar {
 	highest := 0.0
 	for _, bar := range c.Bars {
@@ -51,7 +51,7 @@ func (c Chart) Drawn() []drawnBar {
 	return drawn
 }
 
-// Highest is the bar with the greatest number, whose text names the scale; nil: there is no bar.
+// Highest is the bar with the greatest number, whose text labels the scale; nil if there are no bars.
 func (c Chart) Highest() (highest *Bar) {
 	for i, bar := range c.Bars {
 		if highest == nil || bar.Value > highest.Value {
@@ -61,7 +61,7 @@ func (c Chart) Highest() (highest *Bar) {
 	return highest
 }
 
-// Last is the place of the last bar.
+// Last is the index of the last bar.
 func (c Chart) Last() int { return len(c.Bars) - 1 }
 
 func rounded(length float64) float64 { return math.Round(length*10) / 10 }

@@ -2,7 +2,7 @@ package site
 
 import "testing"
 
-// TestChart draws rows of numbers: the highest fills the height, zero has no bar, and what is small can still be seen.
+// TestChart draws series of numbers: the highest fills the height, zero has no bar, and small ones are still visible.
 func TestChart(t *testing.T) {
 	t.Parallel()
 	drawn := Chart{Bars: []Bar{{Label: "a"}, {Label: "b", Value: 1000}, {Label: "c", Value: 1}, {Label: "d", Value: 500}}}.Drawn()

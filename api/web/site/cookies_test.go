@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// TestMadeUpCookiesAreBounded sends cookies that no session has from one address: a few of them are looked up, and none
-// that is no secret of ours. Who is signed in at this address stays so.
+// TestMadeUpCookiesAreBounded sends cookies of no session from one address: only a few are looked up, and none that
+// does not have the form of our secrets. Users at this address stay signed in.
 func TestMadeUpCookiesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
@@ -46,8 +46,8 @@ func TestMadeUpCookiesAreBounded(t *testing.T) {
 	w.send("GET", "/account", nil).want(http.StatusOK)
 }
 
-// TestWhoIsOverTheirRateIsNotLookedUp floods the pages and the API by one user's cookie and token.
-func TestWhoIsOverTheirRateIsNotLookedUp(t *testing.T) {
+// TestRateLimitedClientIsNotLookedUp floods the pages and the API with one user's cookie and token.
+func TestRateLimitedClientIsNotLookedUp(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
 	w.signIn()
@@ -59,7 +59,7 @@ func TestWhoIsOverTheirRateIsNotLookedUp(t *testing.T) {
 		for send().StatusCode != http.StatusTooManyRequests {
 		}
 
-		const more, trips = 100, 4 // of one look-up, and of one refusal
+		const more, trips = 100, 4 // of one lookup, and of one refusal
 		began, before := time.Now(), w.trips.Count()
 		for range more {
 			send()
@@ -71,7 +71,7 @@ func TestWhoIsOverTheirRateIsNotLookedUp(t *testing.T) {
 	}
 }
 
-// as sends a request of another browser.
+// as sends a request from another browser.
 func (w *rig) as(browser *http.Client, method, path, header, value string) reply {
 	w.Helper()
 	r, err := http.NewRequestWithContext(w.Context(), method, w.url+path, nil)

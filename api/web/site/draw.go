@@ -14,6 +14,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/api/rest/server"
+	"stagecoach/api/shape"
 	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 )
@@ -21,10 +22,10 @@ import (
 //go:embed templates/*.html
 var shared embed.FS
 
-// drawings are the templates of all pages in one language, by the pages' names.
+// drawings are the templates of all pages in one language, by page name.
 type drawings map[string]*template.Template
 
-// parse reads the templates of all parts, and checks that each text that they use exists.
+// parse parses the templates of all parts, and checks that each text they use exists.
 func (s *Site) parse() error {
 	for _, part := range s.parts {
 		if err := s.checkTexts(part.Templates); err != nil {
@@ -84,7 +85,7 @@ func (s *Site) parsePart(language string, base *template.Template, part Part) er
 // textKey is a constant key of a text in a template.
 var textKey = regexp.MustCompile(`\bt "([^"]+)"`)
 
-// checkTexts wants the texts to exist that a part's templates use.
+// checkTexts checks that the texts used by a part's templates exist.
 func (s *Site) checkTexts(templates fs.FS) error {
 	names, err := fs.Glob(templates, "templates/*.html")
 	missing := []error{err}
@@ -100,7 +101,7 @@ func (s *Site) checkTexts(templates fs.FS) error {
 	return errors.Join(missing...)
 }
 
-// frame is what the layout shows: the page and what stands around it.
+// frame is what the layout shows: the page and what surrounds it.
 type frame struct {
 	View
 	Page     Page
@@ -112,7 +113,7 @@ type frame struct {
 	Temporal string
 	Library  bool
 	Version  string
-	Place    string // in the record's events: the page shows what happened before it
+	Place    string // position in the record's events: the page includes what happened before it
 }
 
 type shownSection struct {
@@ -120,7 +121,7 @@ type shownSection struct {
 	Current bool
 }
 
-// draw answers with a page.
+// draw responds with a page.
 func (s *Site) draw(w http.ResponseWriter, r *Request, page Page, view View, status int) {
 	if view.Title == "" {
 		view.Title = s.texts[page.Title].In(r.Language)
@@ -145,10 +146,10 @@ func (s *Site) draw(w http.ResponseWriter, r *Request, page Page, view View, sta
 
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(content) // an error means that the browser has left
+	_, _ = w.Write(content) // an error means that the browser has disconnected
 }
 
-// sections are the entries of the menu for one person.
+// sections are one person's menu entries.
 func (s *Site) sections(r *Request) (shown []shownSection) {
 	if r.Session.ID == 0 {
 		return nil
@@ -167,24 +168,32 @@ func (s *Site) sections(r *Request) (shown []shownSection) {
 	return shown
 }
 
-// Problem is why something was refused, in the person's words.
+// Problem is why something was refused, in the person's language.
 type Problem struct {
 	Status int
 	Code   fault.Code
 	Text   string
-	Detail string            // the API's own words, which name numbers and fields
-	Fields map[string]string // what is wrong with a field, by its name
+	Detail string             // the API's detail, which names numbers and fields
+	Fields map[string]string  // what is wrong with a field, in the person's language, by field name
+	Said   []shape.FieldError // the same in the API's words
 }
 
-// problemOf explains an error to a person. Errors that are no refusals go to the log.
+// problemOf explains an error to a person. Errors that are not refusals are logged.
 func (s *Site) problemOf(r *Request, err error) *Problem {
 	p := &Problem{Status: http.StatusInternalServerError, Code: fault.Internal, Fields: map[string]string{}}
 	var refusal *client.Refusal
 	switch f := fault.As(err); {
 	case errors.As(err, &refusal):
 		p.Status, p.Code, p.Detail = refusal.Status, refusal.Code, refusal.Detail
+		p.Said = refusal.Errors
 		for _, field := range refusal.Errors {
-			p.Fields[strings.TrimPrefix(field.Field, "body.")] = field.Message
+			name := strings.TrimPrefix(field.Field, "body.")
+			switch { // other codes have their own texts, but in a list people must know which field it is
+			case refusal.Code == fault.Validation:
+				p.Fields[name] = words.FieldRefusal(r.Language, field.Message)
+			case strings.Contains(name, "["):
+				p.Fields[name] = s.said.Faults.Text(p.Code).In(r.Language)
+			}
 		}
 		if limit, _ := refusal.Details["limit"].(string); refusal.Code == fault.QuotaExceeded {
 			if quota, known := s.said.Quotas[limit]; known {
@@ -195,6 +204,9 @@ func (s *Site) problemOf(r *Request, err error) *Problem {
 		}
 	case f != nil && s.API.Kinds[f.Code].Status != 0:
 		p.Status, p.Code, p.Detail = s.API.Kinds[f.Code].Status, f.Code, f.Message
+		if f.Code == fault.Validation { // the page has already said it in the person's language
+			p.Fields[f.Field] = f.Message
+		}
 	default:
 		s.log().Error("a page has failed", "error", err)
 	}
@@ -206,7 +218,7 @@ func (s *Site) problemOf(r *Request, err error) *Problem {
 	return p
 }
 
-// fail answers with a page that says why there is no other one.
+// fail responds with a page that explains an error.
 func (s *Site) fail(w http.ResponseWriter, r *Request, err error) {
 	r.Problem = s.problemOf(r, err)
 	s.drawProblem(w, r)

@@ -6,10 +6,10 @@ import (
 	"net/http"
 )
 
-// strangersForm is how many bytes the form of a page for everybody has at most: a token, and where it leads.
+// strangersForm is the maximum size in bytes of a form on a public page: a token, and the next page.
 const strangersForm = 16 << 10
 
-// withForm reads the form of a request into memory, within what the process and the user may hold, and hands it on.
+// withForm reads a request's form into memory, within what the process and the user may hold, and passes it on.
 func (s *Site) withForm(w http.ResponseWriter, r *Request, most int64, next func(http.ResponseWriter, *Request)) {
 	body, release, err := s.API.HoldBody(w, r.Request, r.Who.User, most)
 	defer release()

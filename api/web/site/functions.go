@@ -17,7 +17,7 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// functions are what templates call, in one language.
+// functions are the template functions, in one language.
 func (s *Site) functions(language string) template.FuncMap {
 	return template.FuncMap{
 		"t": func(key string, args ...any) string {
@@ -27,20 +27,27 @@ func (s *Site) functions(language string) template.FuncMap {
 			return s.texts[key].In(language, args...)
 		},
 		"state": func(workload string, state any) string { return s.states[workload][fmt.Sprint(state)].Plain(language) },
+		"counted": func(workload string, state any, count int64) string {
+			return words.Counted(language, s.states[workload][fmt.Sprint(state)], count)
+		},
 		"fault": func(code any) template.HTML {
 			return s.linked(s.said.Faults.Text(fault.Code(fmt.Sprint(deref(code)))).In(language))
 		},
-		"alert":    func(kind string) template.HTML { return s.linked(s.said.Alerts[kind].In(language)) },
-		"page":     s.pageOf,
-		"shorten":  func(text string) string { return words.Shorten(text, 20) },
-		"value":    deref,
-		"linked":   s.linked,
-		"gram":     func(nano any) string { return gram(language, nano) },
-		"number":   number,
-		"size":     func(bytes int64) string { return words.Size(language, bytes) },
-		"duration": func(seconds float64) string { return words.Duration(language, int64(seconds)) },
-		"when":     func(at any) template.HTML { return when(language, at, "") },
-		// where scripts run, the time that is left; else the moment
+		"field":        func(name string) string { return words.FieldName(language, name) },
+		"workflowsURL": lifecycle.WorkflowsURL,
+		"alert":        func(kind string) template.HTML { return s.linked(s.said.Alerts[kind].In(language)) },
+		"page":         s.pageOf,
+		"shorten":      func(text string) string { return words.Shorten(text, 20) },
+		"value":        deref,
+		"linked":       s.linked,
+		"gram":         func(nano any) string { return gram(language, nano) },
+		"number":       number,
+		"size":         func(bytes int64) string { return words.Size(language, bytes) },
+		"share":        func(percent float64) string { return words.Share(language, percent) },
+		"day":          func(utc string) string { return words.Day(language, utc) },
+		"duration":     func(seconds float64) string { return words.Duration(language, int64(seconds)) },
+		"when":         func(at any) template.HTML { return when(language, at, "") },
+		// the remaining time where scripts run; otherwise the date and time
 		"countdown": func(at any) template.HTML { return when(language, at, " data-countdown") },
 		"percent": func(part, whole int64) int64 {
 			if whole <= 0 {
@@ -50,7 +57,8 @@ func (s *Site) functions(language string) template.FuncMap {
 		},
 		"next":      func(n int) int { return n + 1 },
 		"typed":     typed,
-		"key":       rand.Text, // of a form: the form sent twice is one request
+		"chosen":    chosen,
+		"key":       rand.Text, // of a form: submitting it twice is one request
 		"workloads": lifecycle.Names,
 		"asset":     assetPath,
 		"dict":      dict,
@@ -60,8 +68,8 @@ func (s *Site) functions(language string) template.FuncMap {
 	}
 }
 
-// pageOf is the path of the page of one thing: the page has the kind's name. Without an id it is that of their list; ""
-// when there is no such page.
+// pageOf is the path of an entity's page, which is named after its kind. Without an id it is that of their list; "" if
+// there is no such page.
 func (s *Site) pageOf(kind string, id any) string {
 	list, _, found := strings.Cut(s.pages[kind].Route, "/{")
 	if !found {
@@ -73,14 +81,14 @@ func (s *Site) pageOf(kind string, id any) string {
 	return list
 }
 
-// piece draws a template that all pages share.
+// piece renders a template that all pages share.
 func (s *Site) piece(language, name string, data any) (template.HTML, error) {
 	var html bytes.Buffer
 	err := s.drawn[language]["home"].ExecuteTemplate(&html, name, data)
 	return template.HTML(html.String()), err //nolint:gosec // a template has escaped it
 }
 
-// number writes a number of any width, or behind a pointer.
+// number formats a number of any integer type, or behind a pointer.
 func number(n any) string {
 	value := reflect.ValueOf(deref(n))
 	if !value.CanInt() {
@@ -89,7 +97,7 @@ func number(n any) string {
 	return words.Number(value.Int())
 }
 
-// gram writes an amount; "" of one that is not known.
+// gram formats an amount; "" if unknown.
 func gram(language string, nano any) string {
 	known, ok := deref(nano).(int64)
 	if !ok {
@@ -98,7 +106,7 @@ func gram(language string, nano any) string {
 	return words.Gram(language, known)
 }
 
-// deref gives what a pointer leads to; "" of one that leads nowhere.
+// deref dereferences a pointer; "" for nil.
 func deref(value any) any {
 	v := reflect.ValueOf(value)
 	if v.Kind() != reflect.Pointer {
@@ -110,7 +118,7 @@ func deref(value any) any {
 	return v.Elem().Interface()
 }
 
-// when writes a moment: as it is in UTC, and as a script can show it in the reader's zone.
+// when formats a time in UTC, together with what a script needs to show it in the reader's zone.
 func when(language string, at any, attribute string) template.HTML {
 	var moment time.Time
 	switch at := at.(type) {
@@ -129,10 +137,10 @@ func when(language string, at any, attribute string) template.HTML {
 	))
 }
 
-// commandName is a command of the bot in its texts.
+// commandName matches a command of the bot in its texts.
 var commandName = regexp.MustCompile(`/[a-z]+\b`)
 
-// linked writes a text of the bot for a page: commands are links to the pages that do the same.
+// linked formats one of the bot's texts for a page: commands link to the pages that do the same.
 func (s *Site) linked(text string) template.HTML {
 	//nolint:gosec // it is escaped before
 	return template.HTML(commandName.ReplaceAllStringFunc(html.EscapeString(text), func(command string) string {
@@ -144,7 +152,7 @@ func (s *Site) linked(text string) template.HTML {
 	}))
 }
 
-// dict makes the arguments of a template out of names and values.
+// dict builds a template's arguments from names and values.
 func dict(pairs ...any) map[string]any {
 	made := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -153,8 +161,8 @@ func dict(pairs ...any) map[string]any {
 	return made
 }
 
-// withQuery gives the address of the present page with one parameter changed; "" removes it. A cursor belongs to the
-// list as it was, so it goes.
+// withQuery returns the current page's URL with one parameter changed; "" removes it. The cursor is removed: it belongs
+// to the old list.
 func withQuery(r *Request, name string, value any) string {
 	query := url.Values{}
 	for key, values := range r.URL.Query() {

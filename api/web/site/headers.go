@@ -9,8 +9,8 @@ import (
 	"stagecoach/api/words"
 )
 
-// policy lets a page load what is below /static, and nothing else. Scripts may put HTML into a page only by the policy
-// of live.js.
+// policy lets a page load what is below /static, and nothing else. Scripts may only insert HTML through the Trusted
+// Types policy of live.js.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types stagecoach"
 
@@ -24,7 +24,7 @@ func (s *Site) protect(w http.ResponseWriter) {
 	}
 }
 
-// follow gives a browser the API's stream of events, as the user who is signed in.
+// follow gives a browser the API's event stream, as the user who is signed in.
 func (s *Site) follow(w http.ResponseWriter, rq *http.Request) {
 	r, err := s.admit(rq)
 	if err != nil {
@@ -34,13 +34,13 @@ func (s *Site) follow(w http.ResponseWriter, rq *http.Request) {
 
 	stream := r.Clone(server.WithPrincipal(rq.Context(), r.Who))
 	stream.URL.Path, stream.URL.RawQuery = "/v1/events", r.Query("last_event_id").Encode()
-	stream.Header.Set("Authorization", "Bearer "+r.secret) // by which the stream sees when the session ends
+	stream.Header.Set("Authorization", "Bearer "+r.secret) // so that the stream notices the end of the session
 	s.API.ServeHTTP(w, stream)
 }
 
 const languageCookie = "language"
 
-// language is the language of a page: what the person has chosen here, what the bot knows, what the browser prefers.
+// language is a page's language: the person's choice here, or what the bot knows, or the browser's preference.
 func (s *Site) language(rq *http.Request, known string) string {
 	if cookie, err := rq.Cookie(languageCookie); err == nil && (cookie.Value == words.English || cookie.Value == words.Russian) {
 		return cookie.Value

@@ -6,26 +6,26 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// homeView is what waits for the person, what is under way, and a card of each part.
+// homeView is what waits for the person, what is in progress, and each part's card.
 type homeView struct {
 	Needs    []Need
 	UnderWay []underWay
 	Cards    []homeCard
 }
 
-// underWay is what is under way of one workload.
+// underWay is what is in progress in one workload.
 type underWay struct {
 	Workload string
-	States   []StateCount // without the empty ones
+	States   []StateCount // without empty ones
 }
 
-// StateCount is how many there are in one state.
+// StateCount is the number of entities in one state.
 type StateCount struct {
 	State string
 	Count int64
 }
 
-// CountStates gives the states of a workload in which there are any, in their order.
+// CountStates returns a workload's non-empty states, in order.
 func CountStates(workload lifecycle.Workload, counts map[string]int64) (all []StateCount) {
 	for _, name := range workload.Table.StateNames() {
 		if n := counts[name]; n > 0 {
@@ -35,7 +35,7 @@ func CountStates(workload lifecycle.Workload, counts map[string]int64) (all []St
 	return all
 }
 
-// homeCard is the card of a part, or why there is none.
+// homeCard is a part's card, or why there is none.
 type homeCard struct {
 	Section Section
 	Data    any
@@ -63,8 +63,8 @@ func (s *Site) showHome(r *Request) (View, error) {
 	return View{Data: home}, nil
 }
 
-// underWay counts what is live, in the order of the workloads and their states. The person's token may not allow it:
-// the cards say so.
+// underWay counts active entities, by workload and state, in order. The person's token may not allow that: the cards
+// report it.
 func (s *Site) underWay(r *Request) (all []underWay) {
 	overview, err := r.Overview()
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Site) underWay(r *Request) (all []underWay) {
 	return all
 }
 
-// sooner puts what is due first before the rest, and what is never due at the end.
+// sooner sorts by due time, entries without one last.
 func sooner(a, b Need) int {
 	switch {
 	case a.Due != nil && b.Due != nil:

@@ -9,10 +9,10 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// forPrograms are the roots below which everybody gets problems as JSON.
+// forPrograms are the path roots below which everybody gets JSON problems.
 var forPrograms = []string{"v1", "docs", "mcp", "codec"}
 
-// missing answers a browser with a page that says why there is no other one; false: a program asks.
+// missing responds to a browser with an error page; false: the client is a program.
 func (s *Site) missing(w http.ResponseWriter, rq *http.Request, p *server.Problem) bool {
 	root, _, _ := strings.Cut(strings.TrimPrefix(rq.URL.Path, "/"), "/")
 	if slices.Contains(forPrograms, root) || !strings.Contains(rq.Header.Get("Accept"), "text/html") {

@@ -10,7 +10,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// own are the pages that belong to no workload: home, the account, and proving again who one is.
+// own are the pages that belong to no workload: home, the account, and confirming one's identity.
 func (s *Site) own() Part {
 	return Part{
 		Sections: []Section{{Path: "/", Title: "home"}}, Templates: shared, Texts: texts,
@@ -24,7 +24,7 @@ func (s *Site) own() Part {
 	}
 }
 
-// EveryWorkload names all workloads, as a page that any of them changes does.
+// EveryWorkload names all workloads, for a page that any of them changes.
 func EveryWorkload() string {
 	names := make([]string, len(lifecycle.Workloads))
 	for i, workload := range lifecycle.Workloads {
@@ -33,7 +33,7 @@ func EveryWorkload() string {
 	return strings.Join(names, " ")
 }
 
-// showAccount shows the sessions of the user.
+// showAccount shows the user's sessions.
 func (s *Site) showAccount(r *Request) (View, error) {
 	sessions, err := s.Store.Sessions(r.Context(), r.Who.User.ID)
 	if here := slices.IndexFunc(sessions, func(one account.Session) bool { return one.ID == r.Session.ID }); here > 0 {
@@ -44,7 +44,7 @@ func (s *Site) showAccount(r *Request) (View, error) {
 	}}, err
 }
 
-// showConfirm shows the code that the person sends to the bot, or where they enter their token.
+// showConfirm shows the code that the person sends to the bot, or the field for their token.
 func (s *Site) showConfirm(r *Request) (View, error) {
 	data := map[string]any{
 		"Next": local(r.FormValue("next")), "Confirmed": r.Who.Confirmed(), "Provider": s.providerName(),
@@ -59,30 +59,30 @@ func (s *Site) showConfirm(r *Request) (View, error) {
 	return View{Data: data}, nil
 }
 
-// confirm proves by a token who the person is.
+// confirm proves the person's identity with a token.
 func (s *Site) confirm(r *Request) (next string, err error) {
 	who, err := s.API.Authenticate(r.Context(), strings.TrimSpace(r.PostFormValue("token")))
 	if err != nil {
 		return "", err
 	}
 	if who.User.ID != r.Who.User.ID {
-		return "", fault.New(fault.Unauthenticated, "this is the token of somebody else")
+		return "", fault.New(fault.Unauthenticated, "this token belongs to another user")
 	}
 	if err := who.Require(r.Who.Token.Grants(r.Who.User.Role)...); err != nil { // a weaker token proves less
 		return "", err
 	}
-	if !who.Token.SecretAt.Before(r.Session.StartedAt) { // the session may have made it, or given it this secret
-		return "", fault.New(fault.ConfirmationRequired, "this token is younger than the session").WithField("token")
+	if !who.Token.SecretAt.Before(r.Session.StartedAt) { // the session may have created it, or given it this secret
+		return "", fault.New(fault.ConfirmationRequired, "this token is newer than the session").WithField("token")
 	}
 	return local(r.PostFormValue("next")), s.Store.ConfirmSession(r.Context(), r.Who.User.ID, r.Session.ID)
 }
 
-// texts of these pages, and those that all pages use.
+// Texts of these pages, and those that all pages use.
 var texts = words.Catalog{
 	"home":          {"Home", "Главная"},
 	"account":       {"Your account", "Ваш доступ"},
 	"sign-in":       {"Sign in", "Вход"},
-	"sign-in-how":   {"Send /web to the bot: it answers with a link that signs you in.", "Отправьте боту /web: он пришлёт ссылку для входа."},
+	"sign-in-how":   {"Send /web to the bot: it replies with a link that signs you in.", "Отправьте боту /web: он пришлёт ссылку для входа."},
 	"sign-in-token": {"Or sign in with a token of the HTTP API.", "Или войдите с токеном HTTP API."},
 	"token":         {"Token", "Токен"},
 	"link-question": {"Sign in to Stagecoach in this browser?", "Войти в Stagecoach в этом браузере?"},
@@ -91,9 +91,9 @@ var texts = words.Catalog{
 	"sign-out-all":  {"Sign out everywhere", "Выйти везде"},
 	"sessions":      {"Where you are signed in", "Где выполнен вход"},
 	"this-browser":  {"this browser", "этот браузер"},
-	"agents-how":    {"Programs of yours with tokens of their own.", "Ваши программы со своими токенами."},
+	"agents-how":    {"Your programs with their own tokens.", "Ваши программы со своими токенами."},
 	"webhooks":      {"Webhooks", "Вебхуки"},
-	"webhooks-how":  {"Events that are sent to addresses of yours.", "События, которые отправляются на ваши адреса."},
+	"webhooks-how":  {"Events that are sent to your addresses.", "События, которые отправляются на ваши адреса."},
 	"comment":       {"Comment", "Комментарий"},
 	"address":       {"Address", "Адрес"},
 	"outcome":       {"Outcome", "Итог"},
@@ -109,26 +109,46 @@ var texts = words.Catalog{
 	"agents":        {"Your agents", "Ваши агенты"},
 	"since":         {"since", "с"},
 	"until":         {"until", "до"},
+	"signed-in":     {"Signed in", "Вход"},
 	"may":           {"You may", "Вам доступно"},
 	"name":          {"Name", "Имя"},
 	"number":        {"Number", "Номер"},
 	"role":          {"Role", "Роль"},
-	"confirm":       {"Is it you?", "Это вы?"},
-	"confirm-why":   {"What follows moves money or gives access, so please prove once more who you are. It then stays open for five minutes.", "Дальше речь о деньгах или о доступе, поэтому подтвердите ещё раз, что это вы. Подтверждение действует пять минут."},
-	"confirm-code":  {"Send this to the bot:", "Отправьте боту:"},
-	"confirm-sent":  {"I have sent it", "Отправлено"},
-	"confirm-token": {"Or enter a token of yours.", "Или введите свой токен."},
-	"confirmed":     {"Thank you. You can go on for the next minutes.", "Спасибо. В ближайшие минуты можно продолжать."},
-	"go-on":         {"Go on", "Продолжить"},
+
+	"role-USER":        {"user", "пользователь"},
+	"role-ADMIN":       {"administrator", "администратор"},
+	"scope-read":       {"see what you can see", "смотреть доступное вам"},
+	"scope-library":    {"read the books of the library", "читать книги библиотеки"},
+	"scope-files":      {"browse the shared folder", "просматривать общую папку"},
+	"scope-deliveries": {"send files to the chat", "присылать файлы в чат"},
+	"scope-tasks":      {"create and change tasks", "создавать и менять задачи"},
+	"scope-downloads":  {"add and download books", "добавлять и скачивать книги"},
+	"scope-webhooks":   {"manage webhooks", "управлять вебхуками"},
+	"scope-tokens":     {"manage tokens and agents", "управлять токенами и агентами"},
+	"scope-money":      {"decide about transactions", "принимать решения по транзакциям"},
+	"scope-operate":    {"watch the service", "следить за сервисом"},
+	"scope-users":      {"manage users", "управлять пользователями"},
+
+	"confirm":       {"Confirm that it is you", "Подтвердите, что это вы"},
+	"confirm-why":   {"The next step moves money or gives access, so please confirm that it is you. The confirmation is valid for five minutes.", "Дальше речь о деньгах или о доступе, поэтому подтвердите ещё раз, что это вы. Подтверждение действует пять минут."},
+	"confirm-code":  {"Send this to the bot, and the page continues automatically:", "Отправьте это боту, и страница продолжит сама:"},
+	"confirm-it":    {"Confirm", "Подтвердить"},
+	"confirm-sent":  {"I have sent the code: continue", "Код отправлен, продолжить"},
+	"confirm-token": {"Or enter one of your tokens.", "Или введите свой токен."},
+	"confirmed":     {"Thank you. You can continue for the next few minutes.", "Спасибо. В ближайшие минуты можно продолжать."},
+	"go-on":         {"Continue", "Продолжить"},
 	"problem":       {"This did not work", "Не получилось"},
 	"problem-home":  {"Back to the start", "На главную"},
 	"no-page":       {"There is no such page.", "Такой страницы нет."},
-	"no-form":       {"This address cannot be opened by itself. Send the form on its page.", "Этот адрес сам по себе не открывается. Отправьте форму на её странице."},
-	"invalid":       {"Something in the form is not right:", "В форме что-то не так:"},
+	"no-form":       {"This address cannot be opened directly. Send the form on its page.", "Этот адрес нельзя открыть напрямую. Отправьте форму на её странице."},
+	"invalid":       {"Something in the form is wrong:", "В форме что-то не так:"},
+	"details":       {"Details", "Подробности"},
 	"next-page":     {"Older", "Раньше"},
 	"first-page":    {"Newest", "Последние"},
 	"all":           {"all", "все"},
 	"cancel":        {"Cancel", "Отменить"},
+	"copy":          {"Copy", "Копировать"},
+	"copied":        {"Copied", "Скопировано"},
 	"search":        {"Search", "Найти"},
 	"menu":          {"Menu", "Меню"},
 	"skip":          {"Skip to the content", "К содержанию"},
@@ -141,10 +161,10 @@ var texts = words.Catalog{
 	"history":       {"History", "История"},
 	"state":         {"State", "Состояние"},
 	"reason":        {"Reason", "Причина"},
-	"asked-at":      {"Asked for", "Заказано"},
+	"asked-at":      {"Requested", "Заказано"},
 	"cancelling":    {"being cancelled", "отменяется"},
-	"under-way":     {"Under way", "В работе"},
-	"under-way-no":  {"Nothing is under way.", "Сейчас ничего не выполняется."},
+	"under-way":     {"In progress", "В работе"},
+	"under-way-no":  {"Nothing is in progress.", "Сейчас ничего не выполняется."},
 	"needs-you":     {"Waits for you", "Ждёт вас"},
 	"needs-nothing": {"Nothing waits for you.", "Вашего участия ничего не требует."},
 	"chart-highest": {"up to %s", "до %s"},

@@ -3,6 +3,7 @@ package site
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -18,33 +19,34 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// Provider is a provider of OpenID Connect with which people sign in.
+// Provider is an OpenID Connect provider with which people sign in.
 type Provider struct {
 	Client         *oidc.Client
 	Name           string             // on the button
 	ActivateAtOnce bool               // new people need no approval
-	Newcomers      int                // new people an hour; 0: no bound
-	OnNewcomer     func(account.User) // is called for who waits for approval; nil: nothing is
+	Newcomers      int                // new people an hour; 0: unlimited
+	OnNewcomer     func(account.User) // called for a person who waits for approval; may be nil
 
-	newcomers allowance.Rates[string]
-	returned  allowance.Rates[string] // attempts whose browsers have come back
+	newcomers allowance.Rates[int]            // one key for all of them
+	returned  allowance.Rates[allowance.Hash] // attempts whose browsers have returned, by their states
 }
 
 // attemptLife is how long a person may take at the provider.
 const attemptLife = 10 * time.Minute
 
-// maxNext is how long the address of the page after it may be: browsers drop a cookie of more than 4096 bytes.
+// maxNext limits the URL of the next page: browsers drop cookies of more than 4096 bytes.
 const maxNext = 2000
 
 // attempt is what the browser keeps in a cookie while it is at the provider. Nobody else can read the cookie, so the
-// answer of the provider is good in this browser alone.
+// provider's response only works in this browser. The cookie is sealed: it cannot be forged, and every API process of
+// the installation can open it.
 type attempt struct {
 	oidc.Attempt
-	Next  string    `json:"next"` // the page after it
+	Next  string    `json:"next"` // the next page
 	Began time.Time `json:"began"`
 }
 
-// routeProvider adds the way to the provider and the way back.
+// routeProvider adds the redirect to the provider and the callback.
 func (s *Site) routeProvider() {
 	if s.Provider == nil {
 		return
@@ -53,7 +55,7 @@ func (s *Site) routeProvider() {
 	s.API.Mux.Handle("GET "+oidc.CallbackPath, s.open(s.comeFromProvider))
 }
 
-// providerName is what the button for the provider says; empty: there is none.
+// providerName is the label of the provider's button; empty if there is none.
 func (s *Site) providerName() string {
 	if s.Provider == nil {
 		return ""
@@ -61,10 +63,10 @@ func (s *Site) providerName() string {
 	return s.Provider.Name
 }
 
-// attemptCookie is the name of the cookie of an attempt, with the same prefix as that of a session.
+// attemptCookie is the name of an attempt's cookie, with the same prefix as a session's.
 func (s *Site) attemptCookie() string { return s.cookie() + "-oidc" }
 
-// goToProvider begins an attempt. It is a link and no form, because a form would not be sent on to another host.
+// goToProvider begins an attempt. It is a link, not a form, because a form would not be redirected to another host.
 func (s *Site) goToProvider(w http.ResponseWriter, rq *http.Request) {
 	begun := attempt{oidc.NewAttempt(), local(rq.FormValue("next")), time.Now()}
 	if len(begun.Next) > maxNext {
@@ -77,13 +79,14 @@ func (s *Site) goToProvider(w http.ResponseWriter, rq *http.Request) {
 		return
 	}
 
-	kept, _ := json.Marshal(begun) // texts and a time of now cannot fail
-	s.setCookie(w, s.attemptCookie(), base64.RawURLEncoding.EncodeToString(kept), attemptLife)
+	kept, _ := json.Marshal(begun) // strings and the current time cannot fail
+	sealed := base64.RawURLEncoding.EncodeToString(s.Store.SealAttempt(kept))
+	s.setCookie(w, s.attemptCookie(), sealed, attemptLife)
 	http.Redirect(w, rq, address, http.StatusSeeOther)
 }
 
-// comeFromProvider ends an attempt: it starts a session, or says why there is none. The browser's address has the code
-// of the provider, so no page with that address is shown and it is told to no other site.
+// comeFromProvider ends an attempt: it starts a session, or explains why not. The URL contains the provider's code, so
+// no page is shown at that URL and no other site gets it as a referrer.
 func (s *Site) comeFromProvider(w http.ResponseWriter, rq *http.Request) {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	s.setCookie(w, s.attemptCookie(), "", 0)
@@ -101,20 +104,25 @@ func (s *Site) comeFromProvider(w http.ResponseWriter, rq *http.Request) {
 	http.Redirect(w, rq, local(begun.Next), http.StatusSeeOther)
 }
 
-// attemptOf reads the attempt of a browser; zero: it has none.
+// attemptOf reads a browser's attempt; zero if it has none of ours.
 func (s *Site) attemptOf(rq *http.Request) (begun attempt) {
 	cookie, err := rq.Cookie(s.attemptCookie())
 	if err != nil {
 		return begun
 	}
-	kept, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+
+	sealed, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	if err != nil {
+		return begun
+	}
+	kept, err := s.Store.OpenAttempt(sealed)
 	if err != nil || json.Unmarshal(kept, &begun) != nil {
 		return attempt{}
 	}
 	return begun
 }
 
-// guess bounds what one address may try: an answer that proves nothing counts as a wrong token does.
+// guess limits attempts per address: a response that proves nothing counts like a wrong token.
 func (s *Site) guess(rq *http.Request, try func() error) error {
 	remote := server.RemoteOf(rq.Context())
 	if err := s.API.Guesses.Check(remote, ""); err != nil {
@@ -129,14 +137,14 @@ func (s *Site) guess(rq *http.Request, try func() error) error {
 	return err
 }
 
-// finishAttempt starts a session of the person for whom the provider answers.
+// finishAttempt starts a session for the person whom the provider vouches for.
 func (s *Site) finishAttempt(rq *http.Request, begun attempt, secret string) error {
 	state := rq.FormValue("state")
 	if !begun.Answers(state) || time.Since(begun.Began) > attemptLife {
-		return fault.New(fault.SignInExpired, "this browser has begun no sign-in, or too long ago")
+		return fault.New(fault.SignInExpired, "this browser has no sign-in in progress, or it is too old")
 	}
-	if s.Provider.returned.Take(state, once) > 0 {
-		return fault.New(fault.SignInExpired, "this sign-in has ended already")
+	if s.Provider.returned.Take(sha256.Sum256([]byte(state)), once) > 0 {
+		return fault.New(fault.SignInExpired, "this sign-in is already over")
 	}
 	if problem := rq.FormValue("error"); problem != "" {
 		return refusedThere(problem)
@@ -150,25 +158,25 @@ func (s *Site) finishAttempt(rq *http.Request, begun attempt, secret string) err
 	return s.signInAs(rq.Context(), s.language(rq, locale), who, secret)
 }
 
-// once lets an attempt through one time: at least until it is too old.
+// once allows each attempt one time, at least until it has expired.
 var once = allowance.Rate{PerSecond: 1 / (2 * attemptLife).Seconds(), Burst: 1}
 
-// errCancelled is the answer of a provider at which the person did not agree.
-var errCancelled = fault.New(fault.SignInNotVerified, "the person has cancelled at the provider")
+// errCancelled is the provider's response when the person declined.
+var errCancelled = fault.New(fault.SignInNotVerified, "the user cancelled at the provider")
 
-// refusedThere is why the provider has sent a browser back without a code, by the names of RFC 6749.
+// refusedThere explains why the provider returned a browser without a code, by the error names of RFC 6749.
 func refusedThere(problem string) error {
 	switch problem {
 	case "access_denied":
 		return errCancelled
 	case "server_error", "temporarily_unavailable":
-		return fault.New(fault.SignInProviderAway, "the provider could not sign the person in")
+		return fault.New(fault.SignInProviderAway, "the provider could not sign the user in")
 	default:
-		return fault.New(fault.SignInNotVerified, "the provider refuses the request")
+		return fault.New(fault.SignInNotVerified, "the provider rejected the request")
 	}
 }
 
-// signInAs starts a session of an identity. A new one becomes a user, as somebody does who is new to the bot.
+// signInAs starts a session for an identity. A new one becomes a user, like a newcomer to the bot.
 func (s *Site) signInAs(ctx context.Context, language string, who oidc.Identity, secret string) error {
 	identity := account.Identity{Issuer: who.Issuer, Subject: who.Subject, TelegramID: who.TelegramID, Admin: who.Admin}
 	_, err := s.Store.UserOfIdentity(ctx, identity)
@@ -181,11 +189,11 @@ func (s *Site) signInAs(ctx context.Context, language string, who oidc.Identity,
 	return s.Store.SignInIdentity(ctx, identity, secret, s.Life)
 }
 
-// addNewcomer adds the user of a new identity.
+// addNewcomer adds a user for a new identity.
 func (s *Site) addNewcomer(ctx context.Context, language string, who oidc.Identity, identity account.Identity) error {
 	if n := s.Provider.Newcomers; n > 0 {
 		hourly := allowance.Rate{PerSecond: float64(n) / 3600, Burst: n}
-		if wait := s.Provider.newcomers.Take("", hourly); wait > 0 {
+		if wait := s.Provider.newcomers.Take(0, hourly); wait > 0 {
 			return fault.New(fault.RateLimited, "too many newcomers").With("limit", allowance.LimitNewcomers).After(wait)
 		}
 	}
@@ -206,7 +214,7 @@ func (s *Site) addNewcomer(ctx context.Context, language string, who oidc.Identi
 	return err
 }
 
-// refuseProvider shows the page for signing in, with the reason why nobody is signed in.
+// refuseProvider shows the sign-in page, with the reason why signing in failed.
 func (s *Site) refuseProvider(w http.ResponseWriter, rq *http.Request, next string, err error) {
 	if f := fault.As(err); f != nil && f.Cause != nil {
 		s.log().Warn("signing in with the provider has failed", "request", server.RequestID(rq.Context()), "code", f.Code, "error", f.Cause)
@@ -221,7 +229,7 @@ func (s *Site) refuseProvider(w http.ResponseWriter, rq *http.Request, next stri
 	s.drawSignIn(w, r, next)
 }
 
-// friendly is the text for a refusal that has more to say than its code; empty: none.
+// friendly is the text for a refusal that needs more explanation than its code; empty if none.
 func (s *Site) friendly(err error) string {
 	f := fault.As(err)
 	switch {
@@ -234,7 +242,7 @@ func (s *Site) friendly(err error) string {
 	}
 }
 
-// providerTexts are those of signing in with a provider.
+// providerTexts are the texts for signing in with a provider.
 var providerTexts = words.Catalog{
 	"provider-sign-in":   {"Sign in with %s", "Войти через %s"},
 	"provider-again":     {"Or sign in again with %s", "Или войти ещё раз через %s"},

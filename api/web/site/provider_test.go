@@ -2,6 +2,7 @@ package site_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,7 +31,7 @@ import (
 
 const clientSecret = "planted-client-secret"
 
-// providerRig is the pages with a provider.
+// providerRig has the pages with a provider.
 type providerRig struct {
 	*rig
 	provider  *oidcsim.Server
@@ -101,7 +103,7 @@ func (w *providerRig) begin(next string) (atProvider string) {
 	return answer.Header.Get("Location")
 }
 
-// choose chooses a person at the provider, and gives the way back.
+// choose picks a person at the provider, and returns the callback.
 func (w *providerRig) choose(atProvider, person string) (path string) {
 	w.Helper()
 	answer, err := w.browser().PostForm(atProvider, url.Values{"person": {person}})
@@ -116,7 +118,7 @@ func (w *providerRig) choose(atProvider, person string) (path string) {
 	return path
 }
 
-// come signs a person in with the provider, and gives the answer to the browser that comes back.
+// come signs a person in with the provider, and returns the response to the callback.
 func (w *providerRig) come(person, next string) reply {
 	w.Helper()
 	return w.send("GET", w.choose(w.begin(next), person), nil)
@@ -129,7 +131,7 @@ func (w *providerRig) wantSigned(signed bool) {
 	}
 }
 
-// TestSigningInWithAProvider is a new person's way: they wait, are approved, sign in, and are blocked.
+// TestSigningInWithAProvider follows a new person: they wait, are approved, sign in, and are blocked.
 func TestSigningInWithAProvider(t *testing.T) {
 	t.Parallel()
 	w := newProviderRig(t)
@@ -167,7 +169,7 @@ func TestSigningInWithAProvider(t *testing.T) {
 	w.come("ada", "/").want(http.StatusForbidden, "You have no access now")
 }
 
-// TestNewPeopleOfAProvider are approved at once when the settings say so, and bounded; those of the group are
+// TestNewPeopleOfAProvider are approved at once if the settings say so, and limited in number; those of the group are
 // administrators.
 func TestNewPeopleOfAProvider(t *testing.T) {
 	t.Parallel()
@@ -187,7 +189,7 @@ func TestNewPeopleOfAProvider(t *testing.T) {
 	}
 }
 
-// TestAProviderLeadsToOurPagesOnly begins with pages to go to that are elsewhere.
+// TestAProviderLeadsToOurPagesOnly starts with next pages on other sites.
 func TestAProviderLeadsToOurPagesOnly(t *testing.T) {
 	t.Parallel()
 	w := newProviderRig(t)
@@ -195,7 +197,7 @@ func TestAProviderLeadsToOurPagesOnly(t *testing.T) {
 	for _, next := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "evil", "", "javascript:alert(1)", "/account?x=" + strings.Repeat("x", 4000)} {
 		w.come("ada", next).want(http.StatusSeeOther)
 		way := w.choose(w.begin("/"), "ada")
-		w.changeAttempt(func(kept map[string]any) { kept["next"] = next }) // as no browser of ours keeps it
+		w.changeAttempt(func(kept map[string]any) { kept["next"] = next }) // none of our own cookies contains it
 		at := w.send("GET", way, nil).want(http.StatusSeeOther).Header.Get("Location")
 		if !strings.HasPrefix(at, "/") || strings.HasPrefix(at, "//") || strings.ContainsAny(at, `\`) {
 			t.Errorf("%q leads to %q", next, at)
@@ -203,8 +205,23 @@ func TestAProviderLeadsToOurPagesOnly(t *testing.T) {
 	}
 }
 
-// changeAttempt changes what the browser keeps of its attempt.
+// changeAttempt changes the browser's copy of its attempt, as only somebody with the encryption key can.
 func (w *providerRig) changeAttempt(change func(map[string]any)) {
+	w.Helper()
+	w.changeSealed(func(sealed []byte) []byte {
+		text, err := w.store.Accounts.OpenAttempt(sealed)
+		w.must(err)
+		kept := map[string]any{}
+		w.must(json.Unmarshal(text, &kept))
+		change(kept)
+		text, err = json.Marshal(kept)
+		w.must(err)
+		return w.store.Accounts.SealAttempt(text)
+	})
+}
+
+// changeSealed changes the cookie of the browser's attempt.
+func (w *providerRig) changeSealed(change func([]byte) []byte) {
 	w.Helper()
 	at, err := url.Parse(w.url)
 	w.must(err)
@@ -212,20 +229,15 @@ func (w *providerRig) changeAttempt(change func(map[string]any)) {
 		if cookie.Name != "stagecoach-oidc" {
 			continue
 		}
-		text, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+		sealed, err := base64.RawURLEncoding.DecodeString(cookie.Value)
 		w.must(err)
-		kept := map[string]any{}
-		w.must(json.Unmarshal(text, &kept))
-		change(kept)
-		text, err = json.Marshal(kept)
-		w.must(err)
-		cookie.Value, cookie.Path = base64.RawURLEncoding.EncodeToString(text), "/"
+		cookie.Value, cookie.Path = base64.RawURLEncoding.EncodeToString(change(sealed)), "/"
 		w.client.Jar.SetCookies(at, []*http.Cookie{cookie})
 	}
 }
 
-// TestAProviderIsRefused is each way in which signing in ends without a session. The page says why, and neither the page
-// nor the log has a code or a secret.
+// TestAProviderIsRefused covers each way in which signing in ends without a session. The page explains it, and neither
+// the page nor the log contains a code or a secret.
 func TestAProviderIsRefused(t *testing.T) {
 	t.Parallel()
 	const notVerified, expired, away = "SIGN_IN_NOT_VERIFIED", "SIGN_IN_EXPIRED", "SIGN_IN_PROVIDER_AWAY"
@@ -237,25 +249,32 @@ func TestAProviderIsRefused(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct {
-		before func(*providerRig) // the browser goes to the provider
-		back   func(*providerRig) // and comes back
+		before func(*providerRig) // before the browser goes to the provider
+		back   func(*providerRig) // before it returns
 		person string
 		code   string
 		says   string
 	}{
-		"another nonce":             {back: at("/token", "wrong_nonce"), code: notVerified},
-		"another audience":          {back: at("/token", "wrong_audience"), code: notVerified},
-		"another issuer":            {back: at("/token", "wrong_issuer"), code: notVerified},
-		"another signature":         {back: at("/token", "wrong_signature"), code: notVerified},
-		"an expired token":          {back: at("/token", "expired_token"), code: notVerified},
-		"no token":                  {back: at("/token", "no_id_token"), code: notVerified},
-		"a code that is refused":    {back: at("/token", "400"), code: notVerified},
-		"another verifier":          {back: changed("verifier", strings.Repeat("x", 43)), code: notVerified},
-		"another browser's nonce":   {back: changed("nonce", "x"), code: notVerified},
-		"another state":             {back: changed("state", "x"), code: expired, says: "took too long"},
-		"empty secrets":             {back: changed("nonce", ""), code: expired},
-		"too late":                  {back: changed("began", time.Now().Add(-11*time.Minute)), code: expired},
-		"no cookie":                 {back: func(w *providerRig) { w.client = w.browser() }, code: expired},
+		"another nonce":           {back: at("/token", "wrong_nonce"), code: notVerified},
+		"another audience":        {back: at("/token", "wrong_audience"), code: notVerified},
+		"another issuer":          {back: at("/token", "wrong_issuer"), code: notVerified},
+		"another signature":       {back: at("/token", "wrong_signature"), code: notVerified},
+		"an expired token":        {back: at("/token", "expired_token"), code: notVerified},
+		"no token":                {back: at("/token", "no_id_token"), code: notVerified},
+		"a code that is refused":  {back: at("/token", "400"), code: notVerified},
+		"another verifier":        {back: changed("verifier", strings.Repeat("x", 43)), code: notVerified},
+		"another browser's nonce": {back: changed("nonce", "x"), code: notVerified},
+		"another state":           {back: changed("state", "x"), code: expired, says: "took too long"},
+		"empty secrets":           {back: changed("nonce", ""), code: expired},
+		"too late":                {back: changed("began", time.Now().Add(-11*time.Minute)), code: expired},
+		"no cookie":               {back: func(w *providerRig) { w.client = w.browser() }, code: expired},
+		"a cookie that is not sealed": {back: func(w *providerRig) {
+			w.changeSealed(func(sealed []byte) []byte { text, _ := w.store.Accounts.OpenAttempt(sealed); return text })
+		}, code: expired},
+		"a changed cookie": {back: func(w *providerRig) {
+			w.changeSealed(func(sealed []byte) []byte { sealed[len(sealed)-20]++; return sealed })
+		}, code: expired},
+		"another browser's cookie":  {back: func(w *providerRig) { w.client = w.browser(); w.begin("/account") }, code: expired},
 		"a request that is refused": {before: at("POST /authorize", "invalid_scope"), code: notVerified},
 		"cancelled":                 {person: "nobody", code: notVerified, says: "You cancelled at the provider"},
 		"the provider fails":        {before: at("POST /authorize", "server_error"), code: away, says: "does not answer"},
@@ -297,8 +316,8 @@ func TestAProviderIsRefused(t *testing.T) {
 	}
 }
 
-// TestAProviderThatIsAway refuses to begin; everything else goes on, and so does signing in when it is back.
-func TestAProviderThatIsAway(t *testing.T) {
+// TestProviderUnavailable refuses to begin; everything else works, and so does signing in once the provider is back.
+func TestProviderUnavailable(t *testing.T) {
 	t.Parallel()
 	w := newProviderRig(t)
 	w.settings.ActivateAtOnce = true
@@ -314,7 +333,7 @@ func TestAProviderThatIsAway(t *testing.T) {
 	w.come("ada", "/").want(http.StatusSeeOther)
 }
 
-// TestAnAnswerOfAProviderCountsOnce sends an answer again, with the cookie of its attempt, and then guesses.
+// TestAnAnswerOfAProviderCountsOnce replays a response with the cookie of its attempt, and then guesses.
 func TestAnAnswerOfAProviderCountsOnce(t *testing.T) {
 	t.Parallel()
 	w := newProviderRig(t)
@@ -340,5 +359,32 @@ func TestAnAnswerOfAProviderCountsOnce(t *testing.T) {
 	}
 	if limited < 5 {
 		t.Errorf("%d of 20 guesses were refused", limited)
+	}
+}
+
+// TestMadeUpAttemptsLeaveNoMemory returns with forged states, short and long. Of a real attempt, the API remembers a
+// hash.
+func TestMadeUpAttemptsLeaveNoMemory(t *testing.T) {
+	t.Parallel()
+	w := newProviderRig(t)
+	w.api.Guesses = allowance.NewGuesses(0) // the limit of one address does not stop many
+	remembered := func() reflect.Value {
+		return reflect.ValueOf(w.settings).Elem().FieldByName("returned").FieldByName("limiters")
+	}
+
+	for i := range 100 {
+		state := account.NewSecret() + strings.Repeat("A", i%2*28_000)
+		attempt, err := json.Marshal(map[string]any{"state": state, "nonce": "n", "verifier": "v", "next": "/", "began": time.Now()})
+		w.must(err)
+		cookie := "stagecoach-oidc=" + base64.RawURLEncoding.EncodeToString(attempt)
+		w.as(w.browser(), "GET", "/oidc/callback?error=access_denied&state="+state, "Cookie", cookie).want(http.StatusGone)
+	}
+	if n := remembered().Len(); n != 0 {
+		t.Errorf("%d made-up attempts are remembered", n)
+	}
+
+	w.come("nobody", "/").want(http.StatusForbidden)
+	if n, size := remembered().Len(), remembered().Type().Key().Size(); n != 1 || size != sha256.Size {
+		t.Errorf("%d attempts are remembered, by keys of %d bytes", n, size)
 	}
 }

@@ -2,8 +2,10 @@ package site
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"stagecoach/api/client"
@@ -12,38 +14,47 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// Request is a request of somebody who is signed in.
+// Request is a signed-in user's request.
 type Request struct {
 	*http.Request
 	Who      server.Principal
 	Session  account.Session
 	Language string
-	Problem  *Problem // why the form of this page was refused; nil: it was not
-	Made     any      // what an action has made that its page shows this once; nil: nothing
+	Problem  *Problem // why this page's form was refused; nil: it was not
+	Made     any      // what an action has created and its page shows only once; nil: nothing
 
 	secret   string // of the session
-	place    string // up to which events were read before this request; empty: not known
+	place    string // position in the events before this request; empty: unknown
 	overview *shape.Overview
 	api      *client.Client
 }
 
-// MayGive lists the scopes that a token made here may have: of a user, as far as the session grants them.
+// MayGive lists the scopes that a token created here may have: the user's, as far as the session grants them.
 func (r *Request) MayGive() []string {
 	return shape.List(r.Who.Token.Grants(account.RoleUser), func(s account.Scope) string { return string(s) })
 }
 
-// Admin says whether an administrator asks.
+// Admin reports whether an administrator asks.
 func (r *Request) Admin() bool { return r.Who.User.IsAdmin() }
 
-// typed is the value of a field as the person typed it, when their form is shown again for a refusal.
+// typed is the value of a field as the person typed it, when their form is shown again after a refusal.
 func typed(r *Request, field string) string {
 	if r.Problem == nil {
 		return ""
 	}
-	return r.PostFormValue(field)
+	return r.FormValue(field)
 }
 
-// Overview is what is under way. However many parts of a page ask for it, it is read once.
+// chosen reports whether a box or an entry was chosen when the form is shown again after a refusal; otherwise its
+// default.
+func chosen(r *Request, field string, value any, byItself bool) bool {
+	if r.Problem == nil {
+		return byItself
+	}
+	return slices.Contains(r.Form[field], fmt.Sprint(value))
+}
+
+// Overview is what is in progress. It is read once, however many parts of a page ask for it.
 func (r *Request) Overview() (shape.Overview, error) {
 	if r.overview != nil {
 		return *r.overview, nil
@@ -55,11 +66,11 @@ func (r *Request) Overview() (shape.Overview, error) {
 	return overview, err
 }
 
-// Asked is a parameter of the page's address, without spaces around it.
+// Asked is a parameter of the page's URL, trimmed.
 func (r *Request) Asked(name string) string { return strings.TrimSpace(r.URL.Query().Get(name)) }
 
-// Query copies those parameters of the page's address that are not empty. The API may have another name for one:
-// "status=state" is the page's state.
+// Query copies the non-empty ones of these parameters from the page's URL. The API may use another name: "status=state"
+// is the page's parameter state.
 func (r *Request) Query(names ...string) url.Values {
 	query := url.Values{}
 	for _, name := range names {

@@ -14,7 +14,7 @@ import (
 	"stagecoach/internal/store/account"
 )
 
-// open serves everybody a page, or what a page's small form asks for.
+// open serves a public page or its small form.
 func (s *Site) open(handle http.HandlerFunc) http.Handler {
 	return s.protected(func(w http.ResponseWriter, rq *http.Request) {
 		rq.Body = http.MaxBytesReader(w, rq.Body, strangersForm)
@@ -22,7 +22,7 @@ func (s *Site) open(handle http.HandlerFunc) http.Handler {
 	})
 }
 
-// protected refuses requests from other origins that change something.
+// protected refuses changes from other origins.
 func (s *Site) protected(handle http.HandlerFunc) http.Handler {
 	return s.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) {
 		s.protect(w)
@@ -30,7 +30,7 @@ func (s *Site) protected(handle http.HandlerFunc) http.Handler {
 	}))
 }
 
-// guard is open for people who are signed in; others are led to the page for that. A form has at most so many bytes.
+// guard admits people who are signed in; others are redirected to the sign-in page. most limits a form's bytes.
 func (s *Site) guard(most int64, next func(http.ResponseWriter, *Request)) http.Handler {
 	return s.protected(func(w http.ResponseWriter, rq *http.Request) {
 		r, err := s.admit(rq)
@@ -47,8 +47,8 @@ func (s *Site) guard(most int64, next func(http.ResponseWriter, *Request)) http.
 	})
 }
 
-// welcome is open for everybody who knows the address, which is a secret: it is told to no other site and to no search
-// engine. Who is signed in keeps the menu.
+// welcome admits everybody who knows the URL, which is a secret: no other site gets it as a referrer, and search
+// engines do not index it. Signed-in users keep the menu.
 func (s *Site) welcome(next func(http.ResponseWriter, *Request)) http.Handler {
 	return s.open(func(w http.ResponseWriter, rq *http.Request) {
 		w.Header().Set("Referrer-Policy", "no-referrer")
@@ -61,8 +61,8 @@ func (s *Site) welcome(next func(http.ResponseWriter, *Request)) http.Handler {
 	})
 }
 
-// admit finds who sends a request, by one statement, and counts it against their rate. The request that it returns with
-// an error can be answered with a page for nobody.
+// admit authenticates a request, in one statement, and counts it against the user's rate. The request returned with an
+// error can be used to draw a page without a user.
 func (s *Site) admit(rq *http.Request) (*Request, error) {
 	r := s.stranger(rq)
 	cookie, err := rq.Cookie(s.cookie())
@@ -89,7 +89,7 @@ func (s *Site) admit(rq *http.Request) (*Request, error) {
 	return r, nil
 }
 
-// sessionOf finds the user and the session of a secret. Wrong ones are limited by address, as wrong tokens are.
+// sessionOf finds the user and the session of a secret. Wrong ones are limited by address, like wrong tokens.
 func (s *Site) sessionOf(ctx context.Context, secret string) (user account.User, session account.Session, err error) {
 	err = s.API.Identify(ctx, secret, func(ctx context.Context) (err error) {
 		user, session, err = s.Store.SessionOf(ctx, secret)
@@ -98,7 +98,7 @@ func (s *Site) sessionOf(ctx context.Context, secret string) (user account.User,
 	return user, session, err
 }
 
-// stranger is a request of somebody who is not known.
+// stranger is a request without a user.
 func (s *Site) stranger(rq *http.Request) *Request {
 	r := &Request{Request: rq, Language: s.language(rq, ""), api: s.api}
 	if s.Events != nil {
@@ -109,7 +109,7 @@ func (s *Site) stranger(rq *http.Request) *Request {
 	return r
 }
 
-// cookie is the name of the cookie of a session. With TLS, browsers take one with this prefix from this host alone.
+// cookie is the name of a session's cookie. With TLS, browsers only accept one with this prefix from this host.
 func (s *Site) cookie() string {
 	if s.secure() {
 		return "__Host-stagecoach"
@@ -119,7 +119,7 @@ func (s *Site) cookie() string {
 
 func (s *Site) secure() bool { return strings.HasPrefix(s.API.PublicURL, "https:") }
 
-// setCookie sets a cookie that scripts cannot read; a value of "" removes it.
+// setCookie sets a cookie that scripts cannot read; "" removes it.
 func (s *Site) setCookie(w http.ResponseWriter, name, value string, life time.Duration) {
 	cookie := &http.Cookie{
 		Name: name, Value: value, Path: "/", MaxAge: int(life.Seconds()), HttpOnly: true, Secure: s.secure(),
@@ -131,7 +131,7 @@ func (s *Site) setCookie(w http.ResponseWriter, name, value string, life time.Du
 	http.SetCookie(w, cookie)
 }
 
-// routeSessions adds the pages for those who are not signed in, and the ways out.
+// routeSessions adds the pages for those who are not signed in, and the ways to sign out.
 func (s *Site) routeSessions() {
 	signIn := func(w http.ResponseWriter, rq *http.Request) { s.showSignIn(w, rq, nil) }
 	s.API.Mux.Handle("GET /sign-in", s.open(signIn))
@@ -142,7 +142,7 @@ func (s *Site) routeSessions() {
 	s.API.Mux.Handle("POST /sign-out", s.guard(server.FormBody, s.signOut))
 }
 
-// showSignIn shows the page for signing in, and why it was refused.
+// showSignIn shows the sign-in page, and why signing in was refused.
 func (s *Site) showSignIn(w http.ResponseWriter, rq *http.Request, err error) {
 	r := s.stranger(rq)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Site) drawSignIn(w http.ResponseWriter, r *Request, next string) {
 	s.draw(w, r, Page{Name: "sign-in", Title: "sign-in"}, view, status)
 }
 
-// signIn starts a session by a token. Wrong tokens are limited by address, as those of the API.
+// signIn starts a session with a token. Wrong tokens are limited by address, like those of the API.
 func (s *Site) signIn(w http.ResponseWriter, rq *http.Request) {
 	token := strings.TrimSpace(rq.PostFormValue("token"))
 	who, err := s.API.Authenticate(rq.Context(), token)
@@ -178,14 +178,14 @@ func (s *Site) signIn(w http.ResponseWriter, rq *http.Request) {
 	s.begin(w, rq, secret, local(rq.PostFormValue("next")))
 }
 
-// begin gives a browser the secret of its new session, and leads to a page.
+// begin gives a browser the secret of its new session, and redirects to a page.
 func (s *Site) begin(w http.ResponseWriter, rq *http.Request, secret, next string) {
 	s.API.Guesses.Right(secret)
 	s.setCookie(w, s.cookie(), secret, s.Life)
 	http.Redirect(w, rq, next, http.StatusSeeOther)
 }
 
-// showLink shows the button that spends a link. Previews of links open this page too, and spend nothing.
+// showLink shows the button that uses a sign-in link up. Link previews open this page too, without using it up.
 func (s *Site) showLink(w http.ResponseWriter, rq *http.Request) {
 	s.draw(w, s.stranger(rq), Page{Name: "link", Title: "sign-in"}, View{}, http.StatusOK)
 }
@@ -233,7 +233,7 @@ func (s *Site) signOut(w http.ResponseWriter, r *Request) {
 	http.Redirect(w, r.Request, "/sign-in", http.StatusSeeOther)
 }
 
-// local is a path of this site that a form names as the next page; "/" when it is none.
+// local returns the path of the next page that a form names; "/" if it is not a path of this site.
 func local(next string) string {
 	at, err := url.Parse(next)
 	if err != nil || at.Host != "" || at.Scheme != "" || !strings.HasPrefix(at.Path, "/") || strings.HasPrefix(at.Path, "//") ||

@@ -1,7 +1,7 @@
-// Package site is what all pages share: who is signed in, how a page is drawn, and what every answer carries.
+// Package site is what all pages share: who is signed in, how a page is drawn, and what every response carries.
 //
-// A page is a client of the HTTP API in its own process: it reads and changes everything by requests to the API, as the
-// user who is signed in. So it has no rule, no query and no check of rights of its own, and shows what the API answers.
+// A page is a client of the HTTP API in its own process: it reads and changes everything through API requests, as the
+// user who is signed in. So it has no rules, queries or access checks of its own, and shows what the API responds.
 package site
 
 import (
@@ -27,23 +27,23 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Config is what the pages need. What has a default may be left out.
+// Config is what the pages need. Fields with a default are optional.
 type Config struct {
-	API      *server.Server // with all operations
+	API      *server.Server // with all operations registered
 	Store    Store
 	Life     time.Duration // of a session; default: a week
 	Events   Events        // nil: pages are not live
 	Provider *Provider     // with which people may sign in; nil: none
-	Temporal string        // where Temporal's Web UI shows the workflows of the namespace; empty: no links to it
+	Temporal string        // URL of the namespace's workflows in Temporal's Web UI; empty: no links to it
 	Library  bool          // there is a library folder, whose files can be sent to chats
 }
 
 // Events is the process's reader of events.
 type Events interface {
-	Place() *core.Cursor // up to which events were read; nil: none were read yet
+	Place() *core.Cursor // how far events were read; nil: none yet
 }
 
-// Store holds the methods of the record that the pages call themselves: those of sessions.
+// Store has the methods of the record that the pages call directly: those of sessions.
 type Store interface {
 	SpendLink(ctx context.Context, link, secret string, life time.Duration) (account.User, error)
 	StartSession(ctx context.Context, t account.Token, secret string, life time.Duration) error
@@ -55,33 +55,35 @@ type Store interface {
 	UserOfIdentity(ctx context.Context, i account.Identity) (account.User, error)
 	AddIdentity(ctx context.Context, i account.Identity, newcomer account.User) (user account.User, created bool, err error)
 	SignInIdentity(ctx context.Context, i account.Identity, secret string, life time.Duration) error
+	SealAttempt(attempt []byte) []byte
+	OpenAttempt(sealed []byte) ([]byte, error)
 }
 
 // Part is what one subject adds to the pages.
 type Part struct {
 	Sections  []Section
-	Templates fs.FS // NAME.html of each page, which defines "content"; what several pages use is in pieces.html
+	Templates fs.FS // NAME.html of each page, which defines "content"; pieces.html has what several pages use
 	Texts     words.Catalog
-	Words     words.Texts                      // of its faults
+	Words     words.Texts                      // for its faults
 	States    map[string]map[string]words.Text // names of states, by workload
-	Commands  map[string]string                // the pages that do what the bot's commands do, by their names
+	Commands  map[string]string                // pages that do what the bot's commands do, by command
 	Pages     []Page
 	Actions   []Action
-	// what home shows of its first section; nil: nothing
+	// the home page's card in its first section; nil: none
 	Card func(r *Request) (Card, error)
 }
 
-// Card is what home shows of a part.
+// Card is a part's contribution to the home page.
 type Card struct {
-	Needs []Need // what waits for this person, the most urgent first; at most five
-	Data  any    // for the template "card-TITLE", in card.html of the part
+	Needs []Need // what waits for this person, most urgent first; at most five
+	Data  any    // for the template "card-TITLE" in the part's card.html
 }
 
 // Need is something that waits for a person.
 type Need struct {
 	Text string     // in the person's language
-	Path string     // of the page on which it is done
-	Due  *time.Time // by when; nil: no moment is set
+	Path string     // of the page on which to do it
+	Due  *time.Time // deadline; nil: none
 }
 
 // Section is an entry of the menu.
@@ -91,7 +93,7 @@ type Section struct {
 	Admins bool   // shown to administrators only
 }
 
-// Names gives the names of a workload's states by the states' texts.
+// Names returns the names of a workload's states.
 func Names[S ~string](states map[S]words.Text) map[string]words.Text {
 	named := make(map[string]words.Text, len(states))
 	for state, name := range states {
@@ -100,48 +102,49 @@ func Names[S ~string](states map[S]words.Text) map[string]words.Text {
 	return named
 }
 
-// Page is one page that can be opened.
+// Page is a page that can be opened.
 type Page struct {
-	Route string // its path, as net/http's patterns have it
+	Route string // its path, as a net/http pattern
 	Name  string // of its template
-	Title string // the key of its text, for a page whose view has no title
-	Live  string // workloads whose events change it, with spaces; empty: none
-	Open  bool   // for everybody who knows its address, also without a session; it is never live
-	Tabs  []Tab  // the pages that belong together, in a line above the content
-	Tab   string // the path of the tab that the page is below; empty: its own, if it is one of them
-	// what a list may be filtered by; the template "filter" draws it
+	Title string // key of its title, unless its view has one
+	Live  string // workloads whose events change it, separated by spaces; empty: none
+	Open  bool   // public to everybody who knows its URL, without a session; it is never live
+	Tabs  []Tab  // related pages, in a row above the content
+	Form  string // the page whose form leads here by GET; empty: its own form, if any
+	Tab   string // path of the tab above this page; empty: its own, if it is a tab
+	// filter of a list; the template "filter" draws it
 	Filter Filter
 	Show   func(r *Request) (View, error)
 }
 
-// Tab leads to one of several pages that belong together.
+// Tab leads to one of several related pages.
 type Tab struct {
 	Title string // the key of its text
 	Path  string
 }
 
-// Filter chooses what a list shows by one parameter of its address. The names of the values are those of states of a
-// workload, or texts whose keys end with a value.
+// Filter restricts a list by one parameter of its URL. The names of the values are those of a workload's states, or
+// texts whose keys end with a value.
 type Filter struct {
 	Name   string
 	Values []string
 	States string // the workload
-	Texts  string // the beginning of the keys
+	Texts  string // prefix of the keys
 }
 
 // View is what a page shows.
 type View struct {
 	Title   string
 	Data    any
-	Refresh time.Duration // after which a browser loads the page again; 0: never
+	Refresh time.Duration // after which a browser reloads the page; 0: never
 }
 
-// Action is something that a form of a page does. It leads to the page next. When it is refused, its own page is shown
-// again with the reason; when next is empty, with what was made.
+// Action is what a form of a page does. It redirects to the page next. After a refusal, its own page is shown again
+// with the reason; if next is empty, its own page shows what was created.
 type Action struct {
 	Route string // its path
-	Page  string // the name of the page whose form it is
-	Form  int64  // how many bytes its form has at most; 0: server.FormBody
+	Page  string // name of the page with the form
+	Form  int64  // maximum size of its form in bytes; 0: server.FormBody
 	Do    func(r *Request) (next string, err error)
 }
 
@@ -161,7 +164,7 @@ type Site struct {
 
 const week = 7 * 24 * time.Hour
 
-// Register adds the pages to the server of the API.
+// Register adds the pages to the API's server.
 func Register(c Config, parts ...Part) error {
 	c.Life = cmp.Or(c.Life, week)
 	s := &Site{
@@ -222,21 +225,34 @@ func (s *Site) route(part Part) {
 	}
 }
 
-// show answers with a page.
+// show responds with a page. When the input of a form in its URL is refused, the page of the form is shown, with that
+// input.
 func (s *Site) show(w http.ResponseWriter, r *Request, page Page) {
 	view, err := page.Show(r)
-	if err != nil {
-		s.fail(w, r, err)
+	if err == nil {
+		if view.Refresh > 0 {
+			w.Header().Set("Refresh", strconv.Itoa(int(math.Ceil(view.Refresh.Seconds()))))
+		}
+		s.draw(w, r, page, view, http.StatusOK)
 		return
 	}
-	if view.Refresh > 0 {
-		w.Header().Set("Refresh", strconv.Itoa(int(math.Ceil(view.Refresh.Seconds()))))
+
+	r.Problem = s.problemOf(r, err)
+	if r.Problem.Code == fault.Validation && r.URL.RawQuery != "" && r.ParseForm() == nil {
+		if page.Form != "" {
+			page = s.pages[page.Form]
+		}
+		r.URL = &url.URL{Path: page.address(r).Path}
+		if view, err := page.Show(r); err == nil {
+			s.draw(w, r, page, view, r.Problem.Status)
+			return
+		}
 	}
-	s.draw(w, r, page, view, http.StatusOK)
+	s.drawProblem(w, r)
 }
 
-// act does what a form asks for, and leads to the next page. After a refusal it shows the form's page again, with what
-// was typed. When the API asks again who it is, it leads to the page for that.
+// act performs a form's action, and redirects to the next page. After a refusal it shows the form's page again, with
+// the input. If the API requires a confirmed identity, it redirects to the page for that.
 func (s *Site) act(w http.ResponseWriter, r *Request, action Action) {
 	page, status := s.pages[action.Page], http.StatusOK
 	next, err := action.Do(r)
@@ -264,7 +280,7 @@ func (s *Site) act(w http.ResponseWriter, r *Request, action Action) {
 	s.draw(w, r, page, view, status)
 }
 
-// codeOf is the code with which the API has refused a request; empty: it has not.
+// codeOf is the code with which the API refused a request; empty: it did not.
 func codeOf(err error) fault.Code {
 	if refusal, ok := errors.AsType[*client.Refusal](err); ok {
 		return refusal.Code
@@ -272,18 +288,18 @@ func codeOf(err error) fault.Code {
 	return ""
 }
 
-// pathPart is a part of a route that differs between requests: {id}, or {$}, which is nothing.
+// pathPart matches a variable part of a route: {id}, or {$}, which is empty.
 var pathPart = regexp.MustCompile(`\{[^}]+\}`)
 
-// address is that of the page on which the form of a refused request stands: what the page links to itself by, and what
-// a script loads again.
+// address is the URL of the page that shows the form of a refused request: the page links to itself with it, and a
+// script reloads it.
 func (p Page) address(r *Request) *url.URL {
 	path := pathPart.ReplaceAllStringFunc(p.Route, func(part string) string { return r.PathValue(part[1 : len(part)-1]) })
 	return &url.URL{Path: path, RawQuery: r.URL.RawQuery}
 }
 
-// back is the address of the page from which a form was sent, for after a confirmation. After a refusal the page stood at
-// the address of the form, which cannot be opened.
+// back is the URL of the page that sent a form, to return to after a confirmation. After a refusal the page was shown
+// at the form's URL, which cannot be opened.
 func back(r *Request, page Page) string {
 	at := page.address(r)
 	from, err := url.Parse(r.Referer())

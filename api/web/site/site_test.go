@@ -28,18 +28,18 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// events have been read up to a place.
+// events have been read up to a position.
 type events struct{}
 
 func (events) Place() *core.Cursor { return &core.Cursor{XID: 7, ID: 8} }
 
-// rig is the pages over an API with one operation: POST /v1/notes, which wants a text, and GET /v1/notes, which gives
-// the user's number.
+// rig has the pages over an API with one resource: POST /v1/notes, which requires a text, and GET /v1/notes, which
+// returns the user's number.
 type rig struct {
 	*testing.T
 	store  *store.Store
 	db     *pgx.Conn
-	trips  *testdb.Trips // of the store to the record
+	trips  *testdb.Trips // between the store and the record
 	url    string
 	ada    account.User
 	token  string
@@ -65,7 +65,10 @@ func newRig(t *testing.T, public string) *rig {
 		Open: allowance.NewAddresses(allowance.LimitReceipts, 2),
 	})
 	group := server.Group{Server: w.api, Tag: "Notes", Access: server.ForUsers, Scope: account.ScopeRead}
-	server.Register(group, server.Operation{Id: "get-note", Route: "GET /v1/notes", Summary: "Get"}, func(ctx context.Context, _ *struct{}) (note, error) {
+	server.Register(group, server.Operation{Id: "get-note", Route: "GET /v1/notes", Summary: "Get"}, func(ctx context.Context, _ *struct {
+		Number int `query:"number"`
+	},
+	) (note, error) {
 		return note{fmt.Sprint("user ", server.Caller(ctx).ID)}, nil
 	})
 	open := server.Group{Server: w.api, Tag: "Notes"}
@@ -77,7 +80,7 @@ func newRig(t *testing.T, public string) *rig {
 	})
 	write := func(_ context.Context, in *struct{ Body note }) (note, error) {
 		if in.Body.Text == "" {
-			return note{}, fault.Invalid("text", "a note says something")
+			return note{}, fault.Invalid("text", "a note must not be empty")
 		}
 		return in.Body, nil
 	}
@@ -100,8 +103,11 @@ func newRig(t *testing.T, public string) *rig {
 			"templates/card.html":    {Data: []byte(`{{define "card-notes"}}<p>card of {{.Text}}</p>{{end}}`)},
 		},
 		Pages: []site.Page{{Route: "/notes", Name: "notes", Live: "note", Show: func(r *site.Request) (site.View, error) {
-			got, err := site.Get[note](r, "/v1/notes")
+			got, err := site.Get[note](r, "/v1/notes", "number")
 			return site.View{Title: "Notes of Ada", Data: got}, err
+		}}, {Route: "/note", Name: "note", Form: "notes", Show: func(r *site.Request) (site.View, error) {
+			got, err := site.Get[note](r, "/v1/notes", "number")
+			return site.View{Data: got}, err
 		}}, {Route: "/receipts/{key}", Name: "receipt", Open: true, Show: func(r *site.Request) (site.View, error) {
 			got, err := site.Get[note](r, "/v1/receipts/{key}")
 			return site.View{Title: "Receipt", Data: got, Refresh: 1500 * time.Millisecond}, err
@@ -151,7 +157,7 @@ func (w *rig) browser() *http.Client {
 	}
 }
 
-// reply is what a browser got.
+// reply is a response to a browser.
 type reply struct {
 	*http.Response
 	t    *testing.T
@@ -184,7 +190,7 @@ func (w *rig) send(method, path string, form url.Values, headers ...string) repl
 	return reply{response, w.T, string(text)}
 }
 
-// want checks the status and what stands on the page; where it leads to, of a redirect.
+// want checks the status and the texts of a page, or the target of a redirect.
 func (r reply) want(status int, texts ...string) reply {
 	r.t.Helper()
 	if r.StatusCode != status {
@@ -257,7 +263,7 @@ func TestGuessesAreLimited(t *testing.T) {
 	}
 }
 
-// TestSigningInWithALink opens a link, as previews do, and then spends it.
+// TestSigningInWithALink opens a link, as previews do, and then uses it up.
 func TestSigningInWithALink(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
@@ -289,7 +295,7 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-// TestOtherOrigins sends forms as pages of other origins do.
+// TestOtherOrigins submits forms as pages of other origins do.
 func TestOtherOrigins(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "http://pages.example")
@@ -309,7 +315,7 @@ func TestOtherOrigins(t *testing.T) {
 	w.send("GET", "/notes", nil, "Sec-Fetch-Site", "cross-site").want(http.StatusOK)
 }
 
-// TestNextPagesAreOurs signs in with pages to go to that are elsewhere.
+// TestNextPagesAreOurs signs in with next pages on other sites.
 func TestNextPagesAreOurs(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
@@ -323,23 +329,30 @@ func TestNextPagesAreOurs(t *testing.T) {
 	}
 }
 
-// TestARefusedForm is shown again, with what was typed and the reason.
+// TestARefusedForm is shown again, with the input and the reason.
 func TestARefusedForm(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
 	w.signIn()
 	w.send("POST", "/notes", url.Values{"text": {""}, "other": {"x"}}).want(
-		http.StatusUnprocessableEntity, "VALIDATION_ERROR", "a note says something",
+		http.StatusUnprocessableEntity, "<summary>Details</summary>", "VALIDATION_ERROR", `<li data-field="text">a note must not be empty`,
 	)
-	w.send("POST", "/money?x=1", url.Values{}).want( // the page's own address is what a script loads again
+	w.send("POST", "/money?x=1", url.Values{}).want( // a script reloads the page's own URL
 		http.StatusUnprocessableEntity, `data-page="/notes?x=1"`, `name="next" value="/notes?x=1"`,
 	)
 	w.send("POST", "/notes", url.Values{"text": {"a&b"}}).want(http.StatusSeeOther, "/notes?made=a%26b")
 	w.send("POST", "/language", url.Values{"language": {"ru"}, "next": {"/notes"}}).want(http.StatusSeeOther)
-	w.send("POST", "/notes", url.Values{}).want(http.StatusUnprocessableEntity, "В форме что-то не так", `lang="ru"`)
+	w.send("POST", "/notes", url.Values{}).want(http.StatusUnprocessableEntity, "В форме что-то не так", "<summary>Подробности</summary>",
+		`<li data-field="text">Недопустимое значение.</li>`, `lang="ru"`)
+
+	// A form in a URL is shown again too, on its page.
+	for path, page := range map[string]string{"/notes?text=a%26b": "/notes", "/note?text=a%26b": "/notes"} {
+		w.send("GET", path+"&number=x", nil).want(http.StatusUnprocessableEntity,
+			`<li data-field="number">Напишите число цифрами.</li>`, `name="text" value="a&amp;b"`, `data-page="`+page+`"`)
+	}
 }
 
-// TestHomeShowsWhatItCan signs in with a token that does not open what a card reads.
+// TestHomeShowsWhatItCan signs in with a token that may not read what a card shows.
 func TestHomeShowsWhatItCan(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
@@ -381,7 +394,7 @@ func TestSigningOut(t *testing.T) {
 	w.send("GET", "/notes", nil).want(http.StatusSeeOther, "/sign-in")
 }
 
-// TestMoneyAsksAgain does what moves money a while after the person has signed in.
+// TestMoneyAsksAgain moves money some time after the person signed in.
 func TestMoneyAsksAgain(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
@@ -422,8 +435,8 @@ func TestMoneyAsksAgain(t *testing.T) {
 	w.send("POST", "/money", form).want(http.StatusSeeOther, "/notes?made=pay")
 }
 
-// TestConfirmTakesOnlyOlderTokens confirms a session by tokens that it could have made or given a secret, and by one that
-// is older.
+// TestConfirmTakesOnlyOlderTokens confirms a session with tokens that it could have created or rotated, and with an
+// older one.
 func TestConfirmTakesOnlyOlderTokens(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
@@ -449,10 +462,10 @@ func TestConfirmTakesOnlyOlderTokens(t *testing.T) {
 	_, err = w.store.Accounts.RotateToken(t.Context(), token, rotated, time.Hour, account.Maker{})
 	w.must(err)
 	confirm(rotated).want(http.StatusForbidden, "CONFIRMATION_REQUIRED")
-	confirm(older).want(http.StatusForbidden, "CONFIRMATION_REQUIRED") // the secret before, in its grace
+	confirm(older).want(http.StatusForbidden, "CONFIRMATION_REQUIRED") // the previous secret, in its grace period
 }
 
-// TestHeaders checks what every page and every asset carries.
+// TestHeaders checks the headers of every page and every asset.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
@@ -480,7 +493,7 @@ func TestHeaders(t *testing.T) {
 	w.send("GET", "/static/x/..%2fsite.go", nil).want(http.StatusNotFound)
 }
 
-// TestTextsExist wants each text of a template to exist, and each key to mean one text.
+// TestTextsExist expects each text of a template to exist, and each key to mean one text.
 func TestTextsExist(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")
@@ -498,8 +511,8 @@ func TestTextsExist(t *testing.T) {
 	}
 }
 
-// TestOpenPages opens a page without a session: it is told to nobody else, limited by address, and shows what anybody
-// may read, nothing more. Who is signed in has the menu there.
+// TestOpenPages opens a page without a session: it is not sent as a referrer, it is limited by address, and shows only
+// what is public. Signed-in users have the menu there.
 func TestOpenPages(t *testing.T) {
 	t.Parallel()
 	w := newRig(t, "")

@@ -12,7 +12,7 @@ import (
 //go:embed static
 var static embed.FS
 
-// assets are these files by their names.
+// assets are these files by name.
 var assets = func() map[string]server.Content {
 	all := map[string]server.Content{}
 	files, _ := static.ReadDir("static")
@@ -23,8 +23,8 @@ var assets = func() map[string]server.Content {
 	return all
 }()
 
-// assetPath is the address of a file below /static. It has the beginning of the file's hash, so that browsers can keep the
-// file for ever.
+// assetPath is the URL of a file below /static. It contains a prefix of the file's hash, so that browsers can cache the
+// file forever.
 func assetPath(name string) string { return "/static/" + assets[name].Hash[:12] + "/" + name }
 
 func (s *Site) routeAssets() {
@@ -42,11 +42,11 @@ func (s *Site) routeAssets() {
 	})
 }
 
-// packsPage says whether the page that answers a request may be compressed. A page of ours may show a code or an
-// unguessable address beside words of its own address. A site that makes a browser open such pages with words of its
-// choice could find out the code by the sizes of compressed answers (BREACH). So a page is compressed only when a person
-// opens it by hand or from another page of ours, which browsers say in these headers. What the script loads again is
-// not compressed either, because its address may come from elsewhere.
+// packsPage reports whether the page that answers a request may be compressed. Some pages show a code or an unguessable
+// URL beside words of their own URL. A site that makes a browser open such pages with chosen words could find out the
+// code from the sizes of compressed responses (BREACH). So a page is only compressed when a person opens it directly or
+// from another page of ours, which browsers report in these headers. What the script reloads is not compressed either,
+// because its URL may come from elsewhere.
 func packsPage(r *http.Request) bool {
 	from := r.Header.Get("Sec-Fetch-Site")
 	return (from == "same-origin" || from == "none") && r.Header.Get("Sec-Fetch-Mode") == "navigate" && server.Unpacks(r)

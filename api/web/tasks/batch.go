@@ -10,6 +10,7 @@ import (
 
 	"stagecoach/api/shape"
 	"stagecoach/api/web/site"
+	"stagecoach/api/words"
 	"stagecoach/internal/fault"
 )
 
@@ -19,7 +20,7 @@ func showBatch(r *site.Request) (site.View, error) {
 	return site.View{Data: view}, err
 }
 
-// createBatch makes a graph of tasks from pasted JSON, and shows it. The API checks what the tasks contain.
+// createBatch creates a graph of tasks from pasted JSON, and shows it. The API validates the tasks.
 func createBatch(r *site.Request) (next string, err error) {
 	var pasted []json.RawMessage
 	text := r.PostFormValue("tasks")
@@ -27,13 +28,13 @@ func createBatch(r *site.Request) (next string, err error) {
 
 	workspace := r.PostFormValue("workspace_id")
 	_, err = site.Post[shape.TaskBatch](r, "/v1/tasks/batch", map[string]any{"workspace_id": workspace, "tasks": pasted})
-	if unread != nil && isCode(err, fault.Validation) { // who may not create tasks has heard of that before
+	if unread != nil && isCode(err, fault.Validation) { // users who may not create tasks have been refused before this
 		return "", fault.New(fault.Validation, "%s", whyNoList(r.Language, text, unread))
 	}
 	return pathOfWorkspace(workspace) + "/graph", err
 }
 
-// whyNoList says why a text is not a JSON list.
+// whyNoList explains why a text is not a JSON list.
 func whyNoList(language, text string, err error) string {
 	syntax, broken := errors.AsType[*json.SyntaxError](err)
 	if !broken {
@@ -43,10 +44,10 @@ func whyNoList(language, text string, err error) string {
 	return texts["batch-no-json"].In(language, strings.Count(before, "\n")+1)
 }
 
-// fieldOfTask is a field at fault of a batch, as the API names it.
+// fieldOfTask matches an invalid field of a batch, as the API names it.
 var fieldOfTask = regexp.MustCompile(`^tasks\[(\d+)\]\.?(.*)$`)
 
-// nameTasks says at each field at fault which of the pasted tasks it is of.
+// nameTasks adds to each invalid field which of the pasted tasks it belongs to.
 func nameTasks(r *site.Request) {
 	if r.Problem == nil {
 		return
@@ -57,7 +58,7 @@ func nameTasks(r *site.Request) {
 		Title any
 	}
 
-	_ = json.Unmarshal([]byte(r.PostFormValue("tasks")), &pasted) // what cannot be read has a number alone
+	_ = json.Unmarshal([]byte(r.PostFormValue("tasks")), &pasted) // an unreadable task is only numbered
 
 	named := map[string]string{}
 	for field, message := range r.Problem.Fields {
@@ -74,7 +75,7 @@ func nameTasks(r *site.Request) {
 			name = cmp.Or(pasted[place].Ref, title)
 		}
 
-		named[strings.TrimRight(texts["batch-field"].In(r.Language, place+1, name, parts[2]), ": ")] = message
+		named[strings.TrimRight(texts["batch-field"].In(r.Language, place+1, name, words.FieldName(r.Language, parts[2])), ": ")] = message
 	}
 
 	r.Problem.Fields = named

@@ -8,11 +8,11 @@ import (
 	"stagecoach/api/shape"
 )
 
-// drawing is a graph of tasks, from left to right: each task stands right of all that it waits for.
+// drawing is a graph of tasks, from left to right: each task is drawn to the right of its blockers.
 type drawing struct {
 	Width, Height int
 	Nodes         []drawnNode
-	Edges         []string // paths, from a task to one that waits for it
+	Edges         []string // paths, from a task to one that it blocks
 	Partial       bool
 }
 
@@ -20,11 +20,11 @@ type drawing struct {
 type drawnNode struct {
 	shape.TaskNode
 	X, Y  int
-	Short string // the title as far as there is room
-	Here  bool   // the page is about this task
+	Short string // the title, shortened to fit
+	Here  bool   // the page's own task
 }
 
-// The drawing's measures, in pixels.
+// The drawing's dimensions, in pixels.
 const (
 	nodeWidth  = 176
 	nodeHeight = 46
@@ -34,10 +34,10 @@ const (
 	shortTitle = 21 // characters
 )
 
-// drawGraph gives the tasks of a graph their places. here is the task that the page is about; empty: none.
+// drawGraph lays out a graph of tasks. here is the page's own task; empty: none.
 func drawGraph(graph shape.TaskGraph, here string) drawing {
 	d := drawing{Partial: graph.Partial}
-	places := map[string]int{} // of the nodes in d.Nodes
+	places := map[string]int{} // index in d.Nodes
 	for column, layer := range layersOf(graph.Items) {
 		for row, node := range layer {
 			places[node.ID] = len(d.Nodes)
@@ -59,7 +59,7 @@ func drawGraph(graph shape.TaskGraph, here string) drawing {
 	return d
 }
 
-// edge is the path from a task's right side to the left side of one that waits for it.
+// edge is the path from a task's right side to the left side of one that it blocks.
 func edge(from, to drawnNode) string {
 	x1, y1 := from.X+nodeWidth, from.Y+nodeHeight/2
 	x2, y2 := to.X, to.Y+nodeHeight/2
@@ -74,8 +74,8 @@ func cut(title string) string {
 	return string(runes[:shortTitle-1]) + "…"
 }
 
-// layersOf puts each task right of all that it waits for, and just left of the first that waits for it, so that few
-// lines pass behind other tasks. Within a column it stands near those that it waits for.
+// layersOf puts each task to the right of all its blockers, and directly left of the first task that it blocks, so that
+// few lines pass behind other tasks. Within a column it is placed near its blockers.
 func layersOf(nodes []shape.TaskNode) (layers [][]shape.TaskNode) {
 	columns := columnsOf(nodes)
 	for _, node := range nodes {
@@ -89,10 +89,10 @@ func layersOf(nodes []shape.TaskNode) (layers [][]shape.TaskNode) {
 	return layers
 }
 
-// columnsOf gives the columns of tasks by their ids.
+// columnsOf returns the columns of tasks by id.
 func columnsOf(nodes []shape.TaskNode) map[string]int {
 	columns := depthsOf(nodes)
-	first := map[string]int{} // the column of the first that waits for a task
+	first := map[string]int{} // column of the first task that a task blocks
 	fromTheRight := slices.SortedStableFunc(slices.Values(nodes), func(a, b shape.TaskNode) int {
 		return columns[b.ID] - columns[a.ID]
 	})
@@ -111,7 +111,7 @@ func columnsOf(nodes []shape.TaskNode) map[string]int {
 	return columns
 }
 
-// depthsOf gives the first column that is right of all that a task waits for.
+// depthsOf returns the first column to the right of all of a task's blockers.
 func depthsOf(nodes []shape.TaskNode) map[string]int {
 	byID := map[string]shape.TaskNode{}
 	for _, node := range nodes {
@@ -124,7 +124,7 @@ func depthsOf(nodes []shape.TaskNode) map[string]int {
 		if known, found := depths[id]; found {
 			return known
 		}
-		depths[id] = 0 // ends the search where tasks wait for each other, which the record excludes
+		depths[id] = 0 // ends the recursion in a cycle, which the record excludes
 		deepest := 0
 		for _, blocker := range byID[id].BlockedBy {
 			deepest = max(deepest, depth(blocker)+1)
@@ -139,7 +139,7 @@ func depthsOf(nodes []shape.TaskNode) map[string]int {
 	return depths
 }
 
-// order sorts each column by the middle of the rows of what its tasks wait for, so that fewer lines cross.
+// order sorts each column by the average row of its tasks' blockers, so that fewer lines cross.
 func order(layers [][]shape.TaskNode) {
 	rows := map[string]float64{}
 	for _, layer := range layers {

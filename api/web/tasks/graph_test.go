@@ -9,8 +9,8 @@ import (
 	"stagecoach/api/shape"
 )
 
-// TestDrawGraph draws graphs of any form: each task has a place of its own, right of all that it waits for, and each
-// wait is a line.
+// TestDrawGraph draws graphs of any shape: each task has its own place, to the right of all its blockers, and each
+// dependency is a line.
 func TestDrawGraph(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -55,7 +55,7 @@ func TestDrawGraph(t *testing.T) {
 	}
 }
 
-// TestDrawACircle draws tasks that wait for each other, which the record excludes: the drawing ends.
+// TestDrawACircle draws a cycle, which the record excludes: the drawing terminates.
 func TestDrawACircle(t *testing.T) {
 	t.Parallel()
 	d := drawGraph(

@@ -11,13 +11,13 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// names are those of the people of a workspace, by their ids, as one person may know them.
+// names are the names of a workspace's people by id, as far as one person may know them.
 type names struct {
 	known    map[string]string
 	language string
 }
 
-// namesOf lists the names of members. Others have a number.
+// namesOf lists the names of members. Others only have a number.
 func namesOf(r *site.Request, members []shape.Member) names {
 	n := names{map[string]string{}, r.Language}
 	for _, member := range members {
@@ -40,7 +40,7 @@ func members(r *site.Request, workspace string) ([]shape.Member, error) {
 	return list.Items, err
 }
 
-// isCode says whether the API has refused a request with a code.
+// isCode reports whether the API refused a request with a code.
 func isCode(err error, code fault.Code) bool {
 	refusal, refused := errors.AsType[*client.Refusal](err)
 	return refused && refusal.Code == code

@@ -13,7 +13,7 @@ import (
 
 const (
 	resultsShown = "3"
-	resultLength = 4000 // runes of each
+	resultLength = 4000 // runes per result
 )
 
 // result is a submitted result as the page shows it.
@@ -22,10 +22,10 @@ type result struct {
 	By      *string
 	Text    string
 	Cut     bool
-	Current bool // it is the one that may be judged
+	Current bool // the one that may be judged
 }
 
-// results reads the newest results of a task. A task without a current one has none to show.
+// results reads the newest results of a task. Without a current one there are none to show.
 func results(r *site.Request, task shape.Task) ([]result, error) {
 	if task.Submission == nil {
 		return nil, nil
@@ -41,7 +41,7 @@ func results(r *site.Request, task shape.Task) ([]result, error) {
 	}), err
 }
 
-// readable is a text as it is, and other JSON on lines of its own.
+// readable returns a text as it is, and other JSON indented.
 func readable(text json.RawMessage) string {
 	var plain string
 	if json.Unmarshal(text, &plain) == nil {
@@ -55,7 +55,7 @@ func readable(text json.RawMessage) string {
 	return b.String()
 }
 
-// review submits a result, or judges the one that the page has shown.
+// review submits a result, or judges the one that the page showed.
 func review(r *site.Request, step string) error {
 	body := map[string]any{"comment": r.PostFormValue("comment")}
 	if step == string(lifecycle.TaskActionSubmit) {
@@ -68,7 +68,7 @@ func review(r *site.Request, step string) error {
 	return err
 }
 
-// resultOf takes JSON as it is, and anything else as a text.
+// resultOf takes valid JSON as it is, and anything else as a text.
 func resultOf(written string) any {
 	if json.Valid([]byte(written)) {
 		return json.RawMessage(written)
@@ -76,7 +76,7 @@ func resultOf(written string) any {
 	return written
 }
 
-// edit changes the fields that the person has changed, so that a form that was open for long undoes nothing else.
+// edit changes only the fields that the person changed, so that a form that was open for long overwrites nothing else.
 func edit(r *site.Request) error {
 	body := map[string]any{}
 	for _, field := range []string{"title", "description", "priority", "labels"} {

@@ -12,40 +12,41 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// taskView is a task with all that its page shows.
+// taskView is everything on a task's page.
 type taskView struct {
 	shape.Task
 	Workspace shape.Workspace
 	Names     names
 	Creator   string
 	Events    shape.Page[shape.History]
-	Steps     []string // that the person may take now
+	Steps     []string // open to the person now
 	Refused   []refused
 	Drawing   drawing
-	WaitsFor  []waited // the tasks that it waits for
+	WaitsFor  []waited // its blockers
 	Awaited   []shape.TaskNode
 
 	Results    []result
 	Priorities []string
 	LabelsText string
 	MaySubmit  bool
+	MayFinish  bool
 	MayEdit    bool
 }
 
-// waited is a task that another one waits for. Its title is empty when the person may not see it.
+// waited is a blocker of a task. Its title is empty if the person may not see it.
 type waited struct {
 	shape.Blocker
 	Title string
 }
 
-// refused are steps that the person cannot take now, for the same reason.
+// refused are steps that are not open to the person now, for the same reason.
 type refused struct {
 	Steps []string
 	Why   string
 	Code  fault.Code
 }
 
-// graphAround is how many tasks the graph of a task's page shows.
+// graphAround is how many tasks the graph on a task's page shows.
 const graphAround = "30"
 
 func showTask(r *site.Request) (site.View, error) {
@@ -74,7 +75,7 @@ func (v *taskView) addResults(r *site.Request) (err error) {
 	return err
 }
 
-// addPeople reads the workspace and the names of its members. Who acts by an administrator's right, or has a task of a
+// addPeople reads the workspace and the names of its members. A viewer who acts as an administrator, or has a task in a
 // workspace that they have left, sees numbers.
 func (v *taskView) addPeople(r *site.Request) error {
 	all, err := members(r, v.WorkspaceID)
@@ -89,7 +90,7 @@ func (v *taskView) addPeople(r *site.Request) error {
 	return err
 }
 
-// connect finds the titles of the tasks next to this one.
+// connect finds the titles of adjacent tasks.
 func (v *taskView) connect(graph shape.TaskGraph) {
 	titles := map[string]string{}
 	for _, node := range graph.Items {
@@ -103,7 +104,7 @@ func (v *taskView) connect(graph shape.TaskGraph) {
 	}
 }
 
-// sortOptions divides the actions into those that can be taken and those that cannot, these by their reasons.
+// sortOptions splits the actions into possible ones and impossible ones, the latter by reason.
 func (v *taskView) sortOptions(language string, options []shape.TaskOption) {
 	for _, option := range options {
 		step := string(option.Action)
@@ -112,7 +113,7 @@ func (v *taskView) sortOptions(language string, options []shape.TaskOption) {
 		}
 
 		switch {
-		case option.Allowed && option.Action == lifecycle.TaskActionSubmit: // has a form of its own, as editing has
+		case option.Allowed && option.Action == lifecycle.TaskActionSubmit: // has its own form, like editing
 			v.MaySubmit = true
 			continue
 		case option.Allowed && option.Action == lifecycle.TaskActionEdit:
@@ -133,10 +134,11 @@ func (v *taskView) sortOptions(language string, options []shape.TaskOption) {
 		v.Refused[same].Steps = append(v.Refused[same].Steps, step)
 	}
 
+	v.MayFinish = slices.Contains(v.Steps, string(lifecycle.TaskDone))
 	slices.SortStableFunc(v.Steps, byWeight)
 }
 
-// byWeight puts the judgement of a result before the other steps, and the step that ends a task behind them.
+// byWeight puts judging a result before the other steps, and ending the task last.
 func byWeight(a, b string) int {
 	weight := func(step string) int {
 		switch step {
@@ -151,7 +153,7 @@ func byWeight(a, b string) int {
 	return weight(a) - weight(b)
 }
 
-// whyNot says in a person's words why an action is refused.
+// whyNot explains in plain words why an action is refused.
 func (v *taskView) whyNot(language string, option shape.TaskOption) string {
 	code := shape.Value(option.Code)
 	switch {
@@ -160,7 +162,11 @@ func (v *taskView) whyNot(language string, option shape.TaskOption) string {
 	case code == fault.TaskAlreadyClaimed && v.AssigneeID != nil:
 		return words.TaskHeldBy.In(language, v.Names.Of(v.AssigneeID))
 	case code == fault.UnresolvedBlockers:
-		return words.TaskStillBlocked.In(language, openBlockers(language, v.Task))
+		open, cancelled := openBlockers(language, v.Task)
+		if cancelled != "" {
+			return words.TaskNeverStarts.In(language, cancelled)
+		}
+		return words.TaskStillBlocked.In(language, open)
 	case code == fault.InvalidTransition && v.Ended():
 		return texts["why-ended"].In(language)
 	case code == fault.InvalidTransition:
@@ -179,17 +185,22 @@ func (v *taskView) whyNot(language string, option shape.TaskOption) string {
 	return words.Tasks.Faults.Text(code).In(language)
 }
 
-func openBlockers(language string, t shape.Task) string {
-	var open []string
+// openBlockers lists unfinished blockers, and among them those that are canceled.
+func openBlockers(language string, t shape.Task) (open, cancelled string) {
+	var all, never []string
 	for _, blocker := range t.Blockers {
+		name := words.TaskNumber.In(language, number(blocker.ID))
 		if blocker.Status != lifecycle.TaskDone {
-			open = append(open, words.TaskNumber.In(language, number(blocker.ID)))
+			all = append(all, name)
+		}
+		if blocker.Status == lifecycle.TaskCancelled {
+			never = append(never, name)
 		}
 	}
-	return strings.Join(open, ", ")
+	return strings.Join(all, ", "), strings.Join(never, ", ")
 }
 
-// act takes a step with a task, or comments on it. What releases a private task of somebody else's hides it.
+// act takes a step of a task, or comments on it. Releasing somebody else's private task hides it.
 func act(r *site.Request) (next string, err error) {
 	step := r.PostFormValue("step")
 	body := map[string]string{"comment": r.PostFormValue("comment")}

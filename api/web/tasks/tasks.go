@@ -18,7 +18,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// Part gives the pages.
+// Part returns the pages.
 func Part() site.Part {
 	live := lifecycle.WorkloadTask
 	return site.Part{
@@ -53,20 +53,20 @@ func Part() site.Part {
 	}
 }
 
-// most asks for as many workspaces, members or events as the API gives at once.
+// most requests the API's maximum number of workspaces, members or events.
 const most = "?limit=200"
 
-// tasksView is a list of tasks and what it may be filtered by.
+// tasksView is a list of tasks and its filters.
 type tasksView struct {
 	shape.Page[shape.Task]
 	Workspaces []shape.Workspace
-	Workspace  string // of the person's, whose tasks alone are listed; empty: all
+	Workspace  string // one of the person's, to list only its tasks; empty: all
 	States     []lifecycle.TaskState
 }
 
 func showTasks(r *site.Request) (site.View, error) {
 	list, err := site.Get[shape.Page[shape.Task]](
-		r, "/v1/tasks", "status", "assignee", "ready", "workspace_id=workspace", "cursor",
+		r, "/v1/tasks", "status", "assignee", "ready", "q", "workspace_id=workspace", "cursor",
 	)
 	if err != nil {
 		return site.View{}, err
@@ -75,7 +75,7 @@ func showTasks(r *site.Request) (site.View, error) {
 	spaces, err := workspaces(r)
 	workspace := r.Asked("workspace")
 	if !slices.ContainsFunc(spaces, func(w shape.Workspace) bool { return w.ID == workspace }) {
-		workspace = "" // it is not the person's, so there is nothing to lead to
+		workspace = "" // it is not the person's, so there is nothing to link to
 	}
 	return site.View{Data: tasksView{list, spaces, workspace, lifecycle.TaskStates}}, err
 }
@@ -85,7 +85,7 @@ func workspaces(r *site.Request) ([]shape.Workspace, error) {
 	return list.Items, err
 }
 
-// needsShown is how many tasks home lists, and each half of the card.
+// needsShown is how many tasks the home page lists, and each half of the card.
 const needsShown = 5
 
 // card shows what the person works on and could claim.
@@ -108,15 +108,15 @@ func card(r *site.Request) (site.Card, error) {
 
 func pathOf(t shape.Task) string { return "/tasks/" + t.ID }
 
-// newView is the form of a new task, or of a batch.
+// newView is the form for a new task, or for a batch.
 type newView struct {
 	Workspaces []shape.Workspace
-	Workspace  *shape.Workspace // nil: it is to be chosen first
+	Workspace  *shape.Workspace // nil: still to be chosen
 	Members    []shape.Member
 	Priorities []string
 }
 
-// formFor finds the workspace of a form: that of the address, or the only one.
+// formFor finds a form's workspace: the one in the URL, or the only one.
 func formFor(r *site.Request) (view newView, err error) {
 	if view.Workspaces, err = workspaces(r); err != nil {
 		return view, err
@@ -147,7 +147,7 @@ func showNew(r *site.Request) (site.View, error) {
 	return site.View{Data: view}, err
 }
 
-// create makes a task, and shows it.
+// create creates a task, and shows it.
 func create(r *site.Request) (next string, err error) {
 	wanted := shape.TaskRequest{WorkspaceID: r.PostFormValue("workspace_id"), NewTask: shape.NewTask{
 		Title: r.PostFormValue("title"), Description: r.PostFormValue("description"),
@@ -160,7 +160,7 @@ func create(r *site.Request) (next string, err error) {
 	return pathOf(made), err
 }
 
-// listed are the texts between separators.
+// listed splits a text at separators.
 func listed(text, separator string) (all []string) {
 	for one := range strings.SplitSeq(text, separator) {
 		if one = strings.TrimSpace(one); one != "" {

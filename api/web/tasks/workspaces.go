@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"stagecoach/api/shape"
 	"stagecoach/api/web/site"
@@ -14,14 +13,14 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// spacePath is the workspace of the page's address in the API.
+// spacePath is the API path of the workspace in the page's URL.
 const spacePath = "/v1/workspaces/{workspace}"
 
 func workspacePath(id string) string { return "/v1/workspaces/" + url.PathEscape(id) }
 
 func pathOfWorkspace(id string) string { return "/tasks/workspaces/" + url.PathEscape(id) }
 
-// workspacesView are a person's workspaces, and those that they are asked to join.
+// workspacesView are a person's workspaces and invitations.
 type workspacesView struct {
 	shape.Page[shape.Workspace]
 	Invitations shape.Page[shape.Invitation]
@@ -35,7 +34,7 @@ func showWorkspaces(r *site.Request) (site.View, error) {
 	return site.View{Data: view}, err
 }
 
-// changeWorkspaces makes a workspace, or answers who asks the person to join one.
+// changeWorkspaces creates a workspace, or answers an invitation.
 func changeWorkspaces(r *site.Request) (next string, err error) {
 	switch change := r.PostFormValue("change"); change {
 	case "agree":
@@ -52,7 +51,7 @@ func changeWorkspaces(r *site.Request) (next string, err error) {
 // spaceView is what all pages of a workspace show.
 type spaceView struct {
 	Workspace shape.Workspace
-	Data      any // of the page
+	Data      any // the page's own data
 }
 
 // show makes a page of a workspace.
@@ -67,7 +66,7 @@ func show(read func(*site.Request) (any, error)) func(*site.Request) (site.View,
 	}
 }
 
-// boardView is a column for each status.
+// boardView has a column for each status.
 type boardView struct {
 	Columns []shape.TaskColumn
 	Names   names
@@ -105,7 +104,7 @@ func settings(r *site.Request) (any, error) {
 	return settingsView{list, lifecycle.TaskTimed, shape.ID(r.Who.User.ID)}, err
 }
 
-// changeWorkspace does what one of the forms of the settings asks for.
+// changeWorkspace performs the action of one of the settings' forms.
 func changeWorkspace(r *site.Request) (next string, err error) {
 	id := r.PathValue("workspace")
 	path, user := workspacePath(id), strings.TrimSpace(r.PostFormValue("user"))
@@ -113,9 +112,13 @@ func changeWorkspace(r *site.Request) (next string, err error) {
 
 	switch r.PostFormValue("change") {
 	case "add":
+		if user != "" && strings.Trim(user, "0123456789") != "" {
+			user = "@" + strings.TrimPrefix(user, "@")
+		}
+		next += "?invited=" + url.QueryEscape(user)
 		return next, site.Ask(r, "PUT "+path+"/members/"+url.PathEscape(cmp.Or(user, "0")))
 	case "remove":
-		if user == shape.ID(r.Who.User.ID) { // who leaves sees it no more
+		if user == shape.ID(r.Who.User.ID) { // a person who leaves no longer sees it
 			next = "/tasks/workspaces"
 		}
 		return next, site.Ask(r, "DELETE "+path+"/members/"+url.PathEscape(cmp.Or(user, "0")))
@@ -130,7 +133,7 @@ func changeWorkspace(r *site.Request) (next string, err error) {
 	return next, err
 }
 
-// settingsOf reads the form of the deadlines.
+// settingsOf reads the form with the deadlines.
 func settingsOf(r *site.Request) (map[string]any, error) {
 	deadlines := map[lifecycle.TaskState]float64{}
 	for _, state := range lifecycle.TaskTimed {
@@ -149,7 +152,7 @@ func settingsOf(r *site.Request) (map[string]any, error) {
 	}, err
 }
 
-// minutesOf reads a number of minutes; nothing is 0.
+// minutesOf parses a number of minutes; empty is 0.
 func minutesOf(r *site.Request, field string) (float64, error) {
 	text := strings.ReplaceAll(cmp.Or(strings.TrimSpace(r.PostFormValue(field)), "0"), ",", ".")
 	minutes, err := strconv.ParseFloat(text, 64)
@@ -159,7 +162,7 @@ func minutesOf(r *site.Request, field string) (float64, error) {
 	return minutes, nil
 }
 
-// statsView are the figures of a workspace and their charts.
+// statsView are a workspace's statistics and their charts.
 type statsView struct {
 	shape.TaskStats
 	Charts  []site.Chart
@@ -172,7 +175,7 @@ func stats(r *site.Request) (any, error) {
 	return statsView{stats, charts(r.Language, stats.Days), []string{"week", "month", "all"}}, err
 }
 
-// charts draws what was made and done on each day, and how long it took.
+// charts shows the tasks created and completed per day, and how long they took.
 func charts(language string, days []shape.TaskDay) []site.Chart {
 	all := []site.Chart{
 		{Title: texts["chart-created"].In(language)},
@@ -182,8 +185,7 @@ func charts(language string, days []shape.TaskDay) []site.Chart {
 	}
 
 	for _, day := range days {
-		at, _ := time.Parse(time.DateOnly, day.Day)
-		label := words.Date(language, at)
+		label := words.Day(language, day.Day)
 		for i, count := range []int64{day.Created, day.Done} {
 			bar := site.Bar{Label: label, Value: float64(count), Text: strconv.FormatInt(count, 10)}
 			all[i].Bars = append(all[i].Bars, bar)

@@ -7,16 +7,16 @@ import (
 	"rsc.io/qr"
 )
 
-// quiet is the empty border that readers of QR codes need, in modules.
+// quiet is the empty border around a QR code that scanners need, in modules.
 const quiet = 4
 
-// code is a QR code as one path of SVG, in modules.
+// code is a QR code as one SVG path, in modules.
 type code struct {
-	Side int // with the border
+	Side int // including the border
 	Path string
 }
 
-// codeOf draws a text. Each row's black runs are rectangles of the path.
+// codeOf draws a text. The path consists of rectangles: each row's black runs.
 func codeOf(text string) (*code, error) {
 	encoded, err := qr.Encode(text, qr.M)
 	if err != nil {

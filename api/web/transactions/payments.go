@@ -14,7 +14,7 @@ type paymentsView struct {
 	Solvency shape.Solvency
 }
 
-// showPayments shows what the wallet has by the chain and by the ledger, what stops payments, and who waits for one.
+// showPayments shows the wallet's balance on the chain and in the ledger, what blocks payments, and who waits for one.
 func showPayments(r *site.Request) (site.View, error) {
 	var view paymentsView
 	err := r.ReadAll(
@@ -30,18 +30,18 @@ type figuresView struct {
 
 // showFigures shows the statistics of all transactions, and charts of the last days.
 func showFigures(r *site.Request) (site.View, error) {
-	stats, err := site.Get[shape.TransactionStats](r, fmt.Sprint("/v1/stats/transactions?days=", chartDays))
+	stats, err := site.Get[shape.TransactionStats](r, "/v1/stats/transactions")
 	return site.View{Data: figuresView{stats, charts(r.Language, stats)}}, err
 }
 
-// charts are those of volume, success and processing time.
+// charts shows volume, success rate and processing time.
 func charts(language string, stats shape.TransactionStats) []site.Chart {
 	days := lastDays(stats.Days)
 	daily := func(title string, bar func(shape.TransactionsDay) (float64, string)) site.Chart {
 		chart := site.Chart{Title: texts[title].In(language)}
 		for _, day := range days {
 			value, text := bar(day)
-			chart.Bars = append(chart.Bars, site.Bar{Label: day.Day, Value: value, Text: text})
+			chart.Bars = append(chart.Bars, site.Bar{Label: words.Day(language, day.Day), Value: value, Text: text})
 		}
 		return chart
 	}
@@ -54,8 +54,7 @@ func charts(language string, stats shape.TransactionStats) []site.Chart {
 			return float64(d.Stars), fmt.Sprint(d.Stars)
 		}),
 		daily("tx-chart-success", func(d shape.TransactionsDay) (float64, string) {
-			percent := words.Decimal(language, fmt.Sprintf("%.4g", d.SuccessPercent))
-			return d.SuccessPercent, texts["tx-success-of"].In(language, percent, d.Success, d.Total)
+			return d.SuccessPercent, texts["tx-success-of"].In(language, words.Share(language, d.SuccessPercent), d.Success, d.Total)
 		}),
 		daily("tx-chart-time", func(d shape.TransactionsDay) (float64, string) {
 			return shape.Value(d.AverageSeconds), words.Seconds(language, d.AverageSeconds)
@@ -65,8 +64,7 @@ func charts(language string, stats shape.TransactionStats) []site.Chart {
 
 const chartDays = 30
 
-// lastDays are the days up to the last one on which there were transactions, from the oldest to the newest. Those
-// without any are empty.
+// lastDays are the days up to the last one with transactions, oldest first, including days without any.
 func lastDays(found []shape.TransactionsDay) (days []shape.TransactionsDay) {
 	if len(found) == 0 {
 		return nil

@@ -1,11 +1,12 @@
-// Package transactions has the pages of Stars, for those who buy them, and of transactions and payments, for
-// administrators.
+// Package transactions has the pages of Stars, for buyers, and of transactions and payments, for administrators.
 package transactions
 
 import (
 	"cmp"
 	"embed"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"stagecoach/api/shape"
@@ -13,6 +14,7 @@ import (
 	"stagecoach/api/words"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
+	"stagecoach/internal/store/transaction"
 )
 
 //go:embed templates
@@ -20,9 +22,9 @@ var templates embed.FS
 
 const live = lifecycle.WorkloadTransaction
 
-// Part gives the pages.
+// Part returns the pages.
 func Part() site.Part {
-	const at, one = "/transactions/{hash}", "POST /v1/transactions/{hash}/"
+	const at = "/transactions/{hash}"
 	return site.Part{
 		Sections: []site.Section{
 			{Path: "/stars", Title: "stars"}, {Path: "/transactions", Title: "transactions", Admins: true},
@@ -32,7 +34,7 @@ func Part() site.Part {
 		States:   map[string]map[string]words.Text{lifecycle.WorkloadTransaction: site.Names(words.TransactionStates)},
 		Pages: []site.Page{
 			{Route: "/stars", Name: "stars", Title: "stars", Live: live, Show: showStars},
-			{Route: "/stars/pay", Name: "pay", Title: "stars-pay", Show: showPay},
+			{Route: "/stars/pay", Name: "pay", Title: "stars-pay", Live: live, Form: "stars", Show: showPay},
 			{Route: "/receipts/{key}", Name: "receipt", Title: "receipt", Open: true, Show: showReceipt},
 			{Route: "/transactions", Name: "transactions", Title: "transactions", Live: live, Tabs: tabs, Show: showTransactions},
 			{Route: "/transactions/payments", Name: "payments", Title: "tx-payments", Live: live, Tabs: tabs, Show: showPayments},
@@ -42,16 +44,16 @@ func Part() site.Part {
 		Actions: []site.Action{
 			{Route: "/transactions/payments/pause", Page: "payments", Do: site.Change("POST /v1/payments/pause", "/transactions/payments", "reason")},
 			{Route: "/transactions/payments/resume", Page: "payments", Do: site.Change("POST /v1/payments/resume", "/transactions/payments")},
-			{Route: at + "/retry", Page: "transaction", Do: site.Change(one+"retry", at, "comment")},
-			{Route: at + "/resolve", Page: "transaction", Do: resolve},
-			{Route: at + "/review", Page: "transaction", Do: site.Change(one+"review", at, "comment")},
-			{Route: at + "/write-off", Page: "transaction", Do: site.Change(one+"write-off", at, "comment")},
+			{Route: at + "/retry", Page: "transaction", Do: act("retry")},
+			{Route: at + "/resolve", Page: "transaction", Do: act("resolve")},
+			{Route: at + "/review", Page: "transaction", Do: act("review")},
+			{Route: at + "/write-off", Page: "transaction", Do: act("write-off")},
 		},
 		Card: card,
 	}
 }
 
-// cardView is what home shows: purchases that are under way, or what an administrator has to decide about.
+// cardView is the home page's card: purchases in progress, or what an administrator has to decide.
 type cardView struct {
 	Receipts  []shape.Receipt
 	Attention []shape.Transaction
@@ -74,7 +76,7 @@ func card(r *site.Request) (card site.Card, err error) {
 	return card, err
 }
 
-// needOf says why a transaction waits for an administrator.
+// needOf says why a transaction needs an administrator.
 func needOf(language string, t shape.Transaction) string {
 	if t.NeedsReview {
 		return texts["tx-need-review"].In(language, t.Hash[:8])
@@ -133,8 +135,9 @@ func showTransactions(r *site.Request) (site.View, error) {
 
 type transactionView struct {
 	shape.WholeTransaction
+	Kept   bool              // the payer was asked to write about the money: nothing happens by itself
 	Review string            // why it needs review, in the reader's language
-	Names  map[string]string // of who has acted, by their ids
+	Names  map[string]string // of acting people, by id
 }
 
 func showTransaction(r *site.Request) (site.View, error) {
@@ -144,13 +147,23 @@ func showTransaction(r *site.Request) (site.View, error) {
 		view.Review = words.ReviewTexts[reason].In(r.Language)
 	}
 	if err == nil {
+		view.Kept = isKept(t)
 		view.Names, err = namesOf(r, t.Events)
 	}
 	return site.View{Title: texts["tx-one"].In(r.Language, words.Shorten(t.Hash, 12)), Data: view}, err
 }
 
-// namesOf names who has acted. An administrator whose session may not read users sees numbers: what the API refuses
-// goes to the audit log.
+// isKept reports whether nothing was bought and nothing follows, so that the receipt asks the payer to write to an
+// administrator.
+func isKept(t shape.WholeTransaction) bool {
+	return t.Status == lifecycle.TransactionFailed && shape.Value(t.ErrorClass) == string(lifecycle.NonRetryable) && !t.NeedsReview &&
+		t.RefundDueNano == 0 && t.DustNano == 0 && !slices.ContainsFunc(t.Payments, func(p shape.Payment) bool {
+		return p.State == string(transaction.PaymentSigned) || p.State == string(transaction.PaymentPaid)
+	})
+}
+
+// namesOf names the acting people. An administrator whose session may not read users sees numbers: an API refusal would
+// be audited.
 func namesOf(r *site.Request, events []shape.History) (map[string]string, error) {
 	names, mayRead := map[string]string{}, r.Who.Require(account.ScopeUsers) == nil
 	for _, e := range events {
@@ -171,11 +184,20 @@ func namesOf(r *site.Request, events []shape.History) (map[string]string, error)
 	return names, nil
 }
 
-func resolve(r *site.Request) (next string, err error) {
-	body := map[string]string{"outcome": r.PostFormValue("outcome"), "comment": r.PostFormValue("comment")}
-	if payment := strings.ToLower(strings.TrimSpace(r.PostFormValue("payment"))); payment != "" {
-		body["payment"] = payment
+// act performs an action on a transaction, in the attempt that the page showed.
+func act(action string) func(*site.Request) (next string, err error) {
+	return func(r *site.Request) (next string, err error) {
+		body := map[string]any{"comment": r.PostFormValue("comment")}
+		if attempt, err := strconv.Atoi(r.PostFormValue("attempt")); err == nil {
+			body["attempt"] = attempt
+		}
+		for _, field := range []string{"outcome", "payment"} {
+			if value := strings.ToLower(strings.TrimSpace(r.PostFormValue(field))); value != "" {
+				body[field] = value
+			}
+		}
+
+		_, err = site.Post[shape.Transaction](r, "/v1/transactions/{hash}/"+action, body)
+		return "/transactions/" + r.PathValue("hash"), err
 	}
-	_, err = site.Post[shape.Transaction](r, "/v1/transactions/{hash}/resolve", body)
-	return "/transactions/" + r.PathValue("hash"), err
 }

@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,10 +21,10 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// rectangle is one piece of a code's path.
+// rectangle matches one piece of a code's path.
 var rectangle = regexp.MustCompile(`^M(\d+) (\d+)h(\d+)v1H(\d+)z`)
 
-// drawn reads a path back into black modules.
+// drawn converts a path back into black modules.
 func drawn(t *testing.T, c code) *image.Gray {
 	t.Helper()
 	modules := image.NewGray(image.Rect(0, 0, c.Side, c.Side))
@@ -47,7 +48,7 @@ func drawn(t *testing.T, c code) *image.Gray {
 	return modules
 }
 
-// TestACodeIsDrawn compares the drawing of codes of many lengths with the encoder's modules, and their border.
+// TestACodeIsDrawn compares drawn codes of many lengths with the encoder's modules, and checks their border.
 func TestACodeIsDrawn(t *testing.T) {
 	t.Parallel()
 	for length := 1; length < 400; length += 7 {
@@ -75,14 +76,14 @@ func TestACodeIsDrawn(t *testing.T) {
 	}
 }
 
-// enum are the words that a field of the API may have.
+// enum lists the values that a field of the API may have.
 func enum[T any](t *testing.T, field string) []string {
 	t.Helper()
 	found, _ := reflect.TypeFor[T]().FieldByName(field)
 	return strings.Split(found.Tag.Get("enum"), ",")
 }
 
-// TestEverythingHasWords looks for the texts that templates find by a code.
+// TestEverythingHasWords checks the texts that templates look up by a code.
 func TestEverythingHasWords(t *testing.T) {
 	t.Parallel()
 	var keys []string
@@ -107,7 +108,7 @@ func TestEverythingHasWords(t *testing.T) {
 	}
 	add("tx-state-", lifecycle.Transaction.StateNames()...)
 	for _, failure := range stars.Failures {
-		add("tx-category-", string(failure.Category))
+		add("tx-category-", string(stars.CategoryOf(failure.Message)))
 		add("tx-class-", string(failure.Class))
 		if _, known := words.FailureTexts[failure.Message]; failure.AboutOrder() && !known {
 			t.Errorf("there are no words for %q", failure.Message)
@@ -131,7 +132,51 @@ func TestEverythingHasWords(t *testing.T) {
 	}
 }
 
-// TestCharts draws days from the oldest to the newest.
+// TestKept asks the payer to write about an order's money only where none has moved.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	failed := func(change func(*shape.WholeTransaction)) shape.WholeTransaction {
+		class := string(lifecycle.NonRetryable)
+		order := shape.WholeTransaction{Transaction: shape.Transaction{Status: lifecycle.TransactionFailed, ErrorClass: &class}}
+		change(&order)
+		return order
+	}
+	paid := func(kind transaction.PaymentKind) func(*shape.WholeTransaction) {
+		return func(t *shape.WholeTransaction) {
+			t.Payments = []shape.Payment{{Kind: string(kind), State: string(transaction.PaymentPaid)}}
+		}
+	}
+	if !isKept(failed(func(*shape.WholeTransaction) {})) {
+		t.Error("nothing was bought, and nothing follows")
+	}
+	for name, change := range map[string]func(*shape.WholeTransaction){
+		"dust": func(t *shape.WholeTransaction) { t.DustNano = 1 }, "paid for": paid(transaction.Purchase), "paid back": paid(transaction.Refund),
+	} {
+		if isKept(failed(change)) {
+			t.Errorf("%s: the money is asked for", name)
+		}
+	}
+}
+
+// TestDustHidesNoTransfer shows what has bought something, or may, before others' small transfers.
+func TestDustHidesNoTransfer(t *testing.T) {
+	t.Parallel()
+	const least = 100
+	dust := shape.Receipt{State: "failed", Final: true, AmountNano: 1}
+	fresh := shape.Receipt{State: "received", AmountNano: 2}
+	short := shape.Receipt{State: "failed", Final: true, AmountNano: 90}
+	waits := shape.Receipt{State: "received", AmountNano: least}
+	bought := shape.Receipt{State: "bought", Final: true, AmountNano: 200}
+	got := mostLikely([]shape.Receipt{dust, fresh, dust, dust, fresh, dust, waits, dust, short, bought}, least)
+	if want := []shape.Receipt{waits, bought, short, fresh, fresh}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := mostLikely(nil, least); len(got) != 0 {
+		t.Errorf("of nothing: %v", got)
+	}
+}
+
+// TestCharts shows days from the oldest to the newest.
 func TestCharts(t *testing.T) {
 	t.Parallel()
 	seconds := 21.4
@@ -149,10 +194,10 @@ func TestCharts(t *testing.T) {
 		}
 		fmt.Fprintln(&text)
 	}
-	want := `Received by day 30 2026-02-01: 2026-02-28 0 GRAM, 2026-03-01 0 GRAM, 2026-03-02 2.5 GRAM,
-Stars bought by day 30 2026-02-01: 2026-02-28 0, 2026-03-01 0, 2026-03-02 100,
-Processed of those detected, by day 30 2026-02-01: 2026-02-28 0 % (0 of 1), 2026-03-01 0 % (0 of 0), 2026-03-02 66.67 % (2 of 3),
-Average processing time by day 30 2026-02-01: 2026-02-28 not known, 2026-03-01 not known, 2026-03-02 21 s,
+	want := `Received by day 30 1 Feb 2026: 28 Feb 2026 0 GRAM, 1 Mar 2026 0 GRAM, 2 Mar 2026 2.5 GRAM,
+Stars bought by day 30 1 Feb 2026: 28 Feb 2026 0, 1 Mar 2026 0, 2 Mar 2026 100,
+Processed of those detected, by day 30 1 Feb 2026: 28 Feb 2026 0 % (0 of 1), 1 Mar 2026 0 % (0 of 0), 2 Mar 2026 66.67 % (2 of 3),
+Average processing time by day 30 1 Feb 2026: 28 Feb 2026 not known, 1 Mar 2026 not known, 2 Mar 2026 21 s,
 `
 	if text.String() != want {
 		t.Errorf("got\n%swant\n%s", &text, want)

@@ -1,4 +1,4 @@
-// Package webhooks has the pages of a user's webhooks, which the page of the account leads to.
+// Package webhooks has the pages of a user's webhooks, which the account page links to.
 package webhooks
 
 import (
@@ -14,7 +14,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// Part gives the pages.
+// Part returns the pages.
 func Part() site.Part {
 	return site.Part{
 		Templates: templates, Texts: texts, Words: words.Webhooks,
@@ -26,7 +26,7 @@ func Part() site.Part {
 			{Route: "/webhooks/{id}", Name: "webhook", Live: lifecycle.WebhookEvents, Show: showOne},
 		},
 		Actions: []site.Action{
-			// the first and the last one show the secret that they make, this once
+			// the first and the last one show the secret that they create, only once
 			{Route: "/webhooks", Page: "webhooks", Do: site.Make[shape.Webhook]("POST /v1/webhooks", wanted)},
 			{Route: "/webhooks/{id}/state", Page: "webhook", Do: site.Change("PATCH /v1/webhooks/{id}", "/webhooks/{id}", "state")},
 			{Route: "/webhooks/{id}/address", Page: "webhook", Do: site.Change("PATCH /v1/webhooks/{id}", "/webhooks/{id}", "address")},
@@ -51,7 +51,7 @@ func showOne(r *site.Request) (site.View, error) {
 	return site.View{Title: texts["webhook-number"].In(r.Language, one.ID), Data: one}, err
 }
 
-// wanted is the body of a request for a webhook.
+// wanted is the request body for a webhook.
 func wanted(r *site.Request) any {
 	return map[string]any{"address": r.PostFormValue("address"), "workloads": append([]string{}, r.PostForm["workload"]...)}
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The form of a history.
+// The shape of a history.
 const (
 	Days         = 90      // that it covers
 	Users        = 1000    // the first of whom has more than all others
@@ -20,7 +20,7 @@ const (
 
 	perEntity = 6         // events
 	waiting   = 5000      // queued deliveries
-	busyShare = 4         // one of so many rows belongs to the first user, who uses the service by programs
+	busyShare = 4         // one in this many rows belongs to the first user, who uses the service through programs
 	catalog   = 100_000   // books, and files
 	torrents  = 100       // queued downloads
 	progress  = 1_000_000 // rows between two reports on a table
@@ -32,8 +32,8 @@ var shares = []struct {
 	percent  int
 }{{"delivery", 50}, {"task", 30}, {"download", 10}, {"transaction", 10}}
 
-// History writes entities that have ended with their events, by COPY and without triggers.
-// It then computes the counts from the rows, as the repair of a drift does.
+// History writes entities that have ended with their events, with COPY and without triggers. It then computes the
+// counts from the rows, as the repair of a drift does.
 func (r Record) History(ctx context.Context, events int) error {
 	if err := SQL(ctx, r.URL, sized(base, catalog)); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (r Record) History(ctx context.Context, events int) error {
 	return err
 }
 
-// copyRows writes n rows by COPY, without foreign keys and triggers.
+// copyRows writes n rows with COPY, without foreign keys and triggers.
 func copyRows(ctx context.Context, r Record, table string, columns []string, n int, row func(i int) []any) error {
 	conn, err := pgx.Connect(ctx, r.URL)
 	if err != nil {
@@ -202,7 +202,7 @@ func copyTransactions(ctx context.Context, r Record, n int) error {
 // hashOf is the hash of the ith transaction.
 func hashOf(i int) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(strconv.Itoa(i)))) }
 
-// passTransactions uses up numbers of transactions, so that the events can have different ones. It returns the first.
+// passTransactions uses up transaction numbers, so that the events can have different ones. It returns the first.
 func passTransactions(ctx context.Context, r Record) (first int64, err error) {
 	conn, err := pgx.Connect(ctx, r.URL)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package fill writes the large records of the benches: rows by COPY, without foreign keys and triggers.
+// Package fill writes the large records of the benches: rows with COPY, without foreign keys and triggers.
 package fill
 
 import (

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the official image's entrypoint does with the variables that docker-compose.yml sets.
+# Does what the official image's entrypoint does with the variables that docker-compose.yml sets.
 set -euo pipefail
 
 [ "${1#-}" = "$1" ] || set -- postgres "$@"
@@ -19,7 +19,7 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
 	initdb --username "$POSTGRES_USER" --pwfile <(printf '%s\n' "$POSTGRES_PASSWORD")
 	printf '\nhost all all all scram-sha-256\n' >>"$PGDATA/pg_hba.conf"
 
-	# A socket only: nobody connects before the files below have run.
+	# Only a socket: nobody connects before the files below have run.
 	PGUSER=$POSTGRES_USER pg_ctl -w start -o "-c listen_addresses=''"
 	if [ "$POSTGRES_DB" != postgres ]; then
 		psql -v ON_ERROR_STOP=1 --no-psqlrc -U "$POSTGRES_USER" -d postgres -c "CREATE DATABASE \"$POSTGRES_DB\""

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the image of linuxserver.io does with the variables and folders that docker-compose.yml gives it.
+# Does what linuxserver.io's image does with the variables and folders that docker-compose.yml gives it.
 set -euo pipefail
 
 groupmod -o -g "${PGID:-911}" users >/dev/null
@@ -10,7 +10,7 @@ if [ ! -e /config/qBittorrent/qBittorrent.conf ]; then
 		>/config/qBittorrent/qBittorrent.conf
 fi
 for file in /custom-cont-init.d/*; do
-	# Like the real one, which goes on without a file that fails.
+	# Like the real one, which continues if a file fails.
 	if [ -f "$file" ]; then bash "$file" || echo "$file exited $?"; fi
 done
 chown -R abc:users /config

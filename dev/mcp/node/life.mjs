@@ -1,5 +1,5 @@
-// Works off a graph of tasks through the tools alone, with the client of the protocol's own TypeScript SDK. It prints what
-// it has seen, and fails where that is not what an agent may expect.
+// Works through a graph of tasks with the tools alone, using the client of the official TypeScript SDK. It prints what it
+// has seen, and fails if that is not what an agent may expect.
 import assert from "node:assert/strict";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -10,7 +10,7 @@ const client = new Client({ name: "life", version: "1.0.0" });
 const headers = { Authorization: `Bearer ${token}` };
 await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", api), { requestInit: { headers } }));
 
-// call calls a tool that must succeed. The client compares the answer with the tool's schema.
+// call calls a tool that must succeed. The client validates the result against the tool's schema.
 async function call(name, args = {}) {
   const result = await client.callTool({ name, arguments: args });
   assert.ok(!result.isError, `${name}: ${result.content[0]?.text}`);
@@ -52,6 +52,20 @@ const ours = new Set(made.map((task) => task.id));
 const blocked = await refused("UNRESOLVED_BLOCKERS", "task_claim", { task_id: made[2].id, comment: "too early" });
 assert.deepEqual(blocked.details.blockers, [made[1].id]);
 
+// Models write values in other forms than the schema's, and name arguments that they leave empty.
+const [first] = made;
+for (const [name, args] of [
+  ["tasks_find", { workspace_id: workspace, status: null, limit: "5", ready: "true" }],
+  ["tasks_find", { workspace_id: workspace, status: "", limit: 5.0, ready: true }],
+]) {
+  assert.deepEqual((await call(name, args)).tasks.map((task) => task.id), [first.id], JSON.stringify(args));
+}
+assert.equal((await call("task_get", { task_id: Number(first.id) })).id, first.id);
+const text = JSON.stringify([{ ref: "plan", title: "As text" }]);
+const { tasks: [extra] } = await call("task_create", { workspace_id: workspace, tasks: text });
+await call("task_update", { task_id: extra.id, action: "edit", description: "", labels: [], comment: "cleared" });
+await call("task_update", { task_id: extra.id, action: "status", to: "CANCELLED", comment: "it was a try", idempotency_key: null });
+
 const seen = [];
 while (ours.size > 0) {
   const ready = (await call("tasks_find", { workspace_id: workspace, ready: true })).tasks;
@@ -73,7 +87,7 @@ while (ours.size > 0) {
 }
 assert.deepEqual(seen, graph.tasks.map((task) => task.title));
 
-// The events tell the same story, to whoever comes back with a cursor.
+// The events tell the same story when resumed with a cursor.
 const finished = new Set();
 while (finished.size < made.length) {
   const news = await call("events_wait", { after: cursor, workload: "task", ids: made.map((task) => task.id) });

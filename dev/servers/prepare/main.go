@@ -1,5 +1,5 @@
-// Command prepare makes sure that a Temporal server can be started on this machine. It builds one when there is none,
-// once, in some minutes. Tests do not wait for that, so `make test` calls this first.
+// Command prepare makes sure that a Temporal server can be started on this machine. If there is none it builds one,
+// once, which takes a few minutes. Tests do not wait for that, so `make test` calls this first.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package oidcsim stands in for a provider of OpenID Connect.
+// Package oidcsim simulates an OpenID Connect provider.
 package oidcsim
 
 import (
@@ -19,35 +19,38 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// Options are the settings of the stand-in for a provider of OpenID Connect.
+// Options are the settings of the simulated OpenID Connect provider.
 type Options struct {
-	ClientID     string   // of the one client
-	ClientSecret string   // and its secret
-	Issuer       string   // empty: the address at which it is asked
-	BrowserURL   string   // at which browsers reach it; empty: the issuer
-	RedirectURI  string   // the one that is allowed; empty: any
-	People       []Person // who may be chosen; none: Ada, Boris, and Clara, who is in the group admins
+	ClientID     string   // of the single client
+	ClientSecret string   // of the single client
+	Issuer       string   // empty: the URL of the request
+	BrowserURL   string   // for browsers; empty: the issuer
+	RedirectURI  string   // the allowed one; empty: any
+	People       []Person // who can be chosen; none: Ada, Boris, and Clara, who is in the group admins
 }
 
 // Person is somebody with an account at the provider.
 type Person struct {
 	Subject, Name string
-	TelegramID    int64 // 0: no claim
-	Groups        []string
+	TelegramID    int64    // 0: no claim
+	Groups        []string // nil: no such claim in the ID token
+
+	UserInfoGroups []string // returned by the userinfo endpoint; nil: no such claim
 }
 
 // codeLife is how long a code can be exchanged.
 const codeLife = time.Minute
 
-// Server is the stand-in: discovery, keys, the page on which one chooses a person, and the token endpoint.
+// Server is the simulator: discovery, keys, the page on which a person is chosen, and the token endpoint.
 type Server struct {
 	sim.Control
 	options Options
 	system  *http.ServeMux
-	keys    map[bool]jose.JSONWebKey // true: the one that is published; false: another one
+	keys    map[bool]jose.JSONWebKey // true: the published one; false: another one
 
-	mu    sync.Mutex
-	codes map[string]grant
+	mu     sync.Mutex
+	codes  map[string]grant
+	access map[string]Person // by access token
 }
 
 // grant is what a code is exchanged for.
@@ -60,13 +63,16 @@ type grant struct {
 	until       time.Time
 }
 
-// bends are the faults in which the token endpoint answers 200 with an ID token that is not right.
+// bends are the faults in which the token endpoint responds 200 with an invalid ID token.
 var bends = []string{"wrong_nonce", "wrong_audience", "wrong_issuer", "wrong_signature", "expired_token", "no_id_token"}
 
-// refusals are the faults in which the page sends the browser back with an error.
+// wrongSubject is the fault in which the userinfo endpoint returns another person.
+const wrongSubject = "wrong_subject"
+
+// refusals are the faults in which the page returns the browser with an error.
 var refusals = []string{"access_denied", "server_error", "invalid_scope"}
 
-// New makes the stand-in.
+// New returns the simulator.
 func New(o Options) (*Server, error) {
 	if len(o.People) == 0 {
 		o.People = []Person{
@@ -76,8 +82,8 @@ func New(o Options) (*Server, error) {
 		}
 	}
 
-	s := &Server{options: o, system: http.NewServeMux(), keys: map[bool]jose.JSONWebKey{}, codes: map[string]grant{}}
-	id := rand.Text() // both keys have it: only the signature tells them apart
+	s := &Server{options: o, system: http.NewServeMux(), keys: map[bool]jose.JSONWebKey{}, codes: map[string]grant{}, access: map[string]Person{}}
+	id := rand.Text() // shared by both keys: only the signature distinguishes them
 	for _, published := range []bool{true, false} {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
@@ -87,7 +93,7 @@ func New(o Options) (*Server, error) {
 	}
 
 	named := map[string]sim.Problem{}
-	for _, kind := range slices.Concat(bends, refusals) {
+	for _, kind := range slices.Concat(bends, refusals, []string{wrongSubject}) {
 		named[kind] = sim.Problem{Status: http.StatusOK, Text: kind}
 	}
 	s.SetUp(sim.Protocol{Mask: func(path string) string { return path }, Fail: s.fail, Named: named})
@@ -96,22 +102,25 @@ func New(o Options) (*Server, error) {
 	s.system.HandleFunc("GET /keys", s.getKeys)
 	s.system.HandleFunc("GET /authorize", s.getAuthorize)
 	s.system.HandleFunc("POST /authorize", s.postAuthorize)
+	s.system.HandleFunc("GET /userinfo", func(w http.ResponseWriter, r *http.Request) { s.getUserInfo(w, r, "") })
 	s.system.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) { s.postToken(w, r, "") })
 	return s, nil
 }
 
-// Close releases held connections; the handler must not be served any more.
+// Close releases held connections; the handler must no longer be served.
 func (s *Server) Close() error {
 	s.ClearFaults()
 	return nil
 }
 
-// ServeHTTP answers the protocol at the root and the control routes under /_/.
+// ServeHTTP serves the protocol at the root and the control routes under /_/.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.Serve(w, r, s.system) }
 
-// fail answers a fault: an ID token that is not right, a browser that is sent back, or an error of the protocol.
+// fail applies a fault: an invalid ID token, a browser that is returned, or an error of the protocol.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 	switch {
+	case p.Text == wrongSubject:
+		s.getUserInfo(w, r, p.Text)
 	case slices.Contains(bends, p.Text):
 		s.postToken(w, r, p.Text)
 	case slices.Contains(refusals, p.Text):
@@ -122,7 +131,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 }
 
 func refuse(w http.ResponseWriter, status int, code string) {
-	sim.WriteJSON(w, status, map[string]string{"error": code, "error_description": "what the stand-in says: " + code})
+	sim.WriteJSON(w, status, map[string]string{"error": code, "error_description": "the simulator says: " + code})
 }
 
 func (s *Server) issuer(r *http.Request) string {
@@ -135,7 +144,7 @@ func (s *Server) getDiscovery(w http.ResponseWriter, r *http.Request) {
 	browsers := cmp.Or(s.options.BrowserURL, root)
 	sim.WriteJSON(w, http.StatusOK, map[string]any{
 		"issuer": issuer, "authorization_endpoint": browsers + "/authorize", "token_endpoint": root + "/token",
-		"jwks_uri": root + "/keys", "response_types_supported": []string{"code"},
+		"jwks_uri": root + "/keys", "userinfo_endpoint": root + "/userinfo", "response_types_supported": []string{"code"},
 		"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{string(jose.ES256)},
 		"scopes_supported": []string{"openid", "profile", "groups"}, "code_challenge_methods_supported": []string{"S256"},
 	})
@@ -146,10 +155,10 @@ func (s *Server) getKeys(w http.ResponseWriter, _ *http.Request) {
 	sim.WriteJSON(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{published.Public()}})
 }
 
-// page is where one chooses who one is.
+// page is where a person is chosen.
 var page = template.Must(template.New("").Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>A provider</title><link rel="icon" href="data:,"></head>
-<body><main><h1>Who are you?</h1><p>This stands in for a provider of OpenID Connect.</p>
+<body><main><h1>Who are you?</h1><p>This is the simulator of an OpenID Connect provider.</p>
 <form method="post">{{range .}}<p><button name="person" value="{{.Subject}}">{{.Name}}{{range .Groups}}, {{.}}{{end}}</button></p>{{end}}
 <p><button name="person" value="">Cancel</button></p></form></main></body></html>`))
 
@@ -159,10 +168,10 @@ func (s *Server) getAuthorize(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = page.Execute(w, s.options.People) // an error means that the browser has left
+	_ = page.Execute(w, s.options.People) // an error means that the browser has disconnected
 }
 
-// wrongRequest says what is wrong with a request to sign in; empty: nothing is.
+// wrongRequest explains what is wrong with a sign-in request; empty: nothing.
 func (s *Server) wrongRequest(q url.Values) string {
 	uri := q.Get("redirect_uri")
 	switch {
@@ -178,7 +187,7 @@ func (s *Server) wrongRequest(q url.Values) string {
 	return ""
 }
 
-// postAuthorize gives a code for the person who was chosen.
+// postAuthorize issues a code for the chosen person.
 func (s *Server) postAuthorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if why := s.wrongRequest(q); why != "" {
@@ -203,7 +212,7 @@ func (s *Server) postAuthorize(w http.ResponseWriter, r *http.Request) {
 	back(w, r, url.Values{"code": {code}})
 }
 
-// back sends the browser to where it came from.
+// back redirects the browser to the client.
 func back(w http.ResponseWriter, r *http.Request, answer url.Values) {
 	answer.Set("state", r.URL.Query().Get("state"))
 	http.Redirect(w, r, r.URL.Query().Get("redirect_uri")+"?"+answer.Encode(), http.StatusSeeOther)

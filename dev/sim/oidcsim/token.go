@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -14,7 +15,7 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// postToken exchanges a code, once, for an ID token that is bent in one way; empty: it is right.
+// postToken exchanges a code, once, for an ID token that is invalid in one way; empty: a valid one.
 func (s *Server) postToken(w http.ResponseWriter, r *http.Request, bend string) {
 	id, secret, basic := r.BasicAuth()
 	id, _ = url.QueryUnescape(id)
@@ -35,7 +36,11 @@ func (s *Server) postToken(w http.ResponseWriter, r *http.Request, bend string) 
 		return
 	}
 
-	answer := map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 300}
+	access := rand.Text()
+	s.mu.Lock()
+	s.access[access] = g.person
+	s.mu.Unlock()
+	answer := map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": 300}
 	if bend != "no_id_token" {
 		token, err := s.idToken(g, bend)
 		if err != nil {
@@ -47,7 +52,27 @@ func (s *Server) postToken(w http.ResponseWriter, r *http.Request, bend string) 
 	sim.WriteJSON(w, http.StatusOK, answer)
 }
 
-// spend takes a code that can be exchanged.
+// getUserInfo returns the person of an access token.
+func (s *Server) getUserInfo(w http.ResponseWriter, r *http.Request, bend string) {
+	s.mu.Lock()
+	person, known := s.access[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	s.mu.Unlock()
+	if !known {
+		refuse(w, http.StatusUnauthorized, "invalid_token")
+		return
+	}
+
+	claims := map[string]any{"sub": person.Subject, "name": person.Name}
+	if person.UserInfoGroups != nil {
+		claims["groups"] = person.UserInfoGroups
+	}
+	if bend == wrongSubject {
+		claims["sub"] = "another person"
+	}
+	sim.WriteJSON(w, http.StatusOK, claims)
+}
+
+// spend uses up a code that can be exchanged.
 func (s *Server) spend(code string) (g grant, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"stagecoach/dev/sim"
 )
 
-const maxParameters = 4 << 20 // bytes of all parameters of a call that are not files
+const maxParameters = 4 << 20 // limit of all non-file parameters of a call, in bytes
 
 // errTooLarge is a body or a document over the limit.
 var errTooLarge = errors.New("request entity too large")
@@ -28,7 +28,7 @@ type call struct {
 	files  map[string]upload // by part name
 }
 
-// readCall reads the parameters of a call and stores its files. The call is valid even when err is not nil, so that its
+// readCall reads the parameters of a call and stores its files. The call is valid even if err is not nil, so that its
 // files can be removed.
 func (t *Server) readCall(r *http.Request) (*call, error) {
 	c := &call{ctx: r.Context(), params: map[string]string{}, files: map[string]upload{}}
@@ -116,13 +116,13 @@ func (c *call) setJSON(body []byte) error {
 	return nil
 }
 
-// number returns an integer parameter, or 0 when it is missing or no number.
+// number returns an integer parameter, or 0 if it is missing or not a number.
 func (c *call) number(name string) int64 {
 	n, _ := strconv.ParseInt(c.params[name], 10, 64)
 	return n
 }
 
-// buttons returns the inline keyboard of the call; other reply markups count as none.
+// buttons returns the call's inline keyboard; other reply markups count as none.
 func (c *call) buttons() ([][]Button, error) {
 	raw := c.params["reply_markup"]
 	if raw == "" || raw == "null" {
@@ -157,7 +157,7 @@ func (c *call) buttons() ([][]Button, error) {
 	return rows, nil
 }
 
-// dropFiles removes the files of the call that no message has taken.
+// dropFiles removes the call's files that no message has taken.
 func (c *call) dropFiles() {
 	for file := range maps.Values(c.files) {
 		file.drop()

@@ -14,7 +14,7 @@ import (
 	"stagecoach/dev/sim/simtest"
 )
 
-// half is a body of which the second half follows when it is released.
+// half is a body whose second half follows when it is released.
 type half struct {
 	first string
 	rest  chan struct{}
@@ -194,7 +194,7 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-// TestASlowedChat refuses the calls for one chat alone.
+// TestASlowedChat only refuses the calls for one chat.
 func TestASlowedChat(t *testing.T) {
 	t.Parallel()
 	tg, base := telegramTest(t, nil)

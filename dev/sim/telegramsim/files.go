@@ -20,7 +20,7 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// upload is a complete file that belongs to no message yet.
+// upload is a complete file that does not belong to a message yet.
 type upload struct {
 	name string
 	size int64
@@ -30,14 +30,14 @@ type upload struct {
 
 func (u upload) drop() {
 	if u.path != "" {
-		_ = os.Remove(u.path) // it does not exist when a message took it
+		_ = os.Remove(u.path) // it does not exist if a message took it
 	}
 }
 
-// uploadDir holds incomplete files. It is on the disk of their final place, so that taking one is a rename.
+// uploadDir holds incomplete files. It is on the same disk as their final location, so that taking one is a rename.
 func (t *Server) uploadDir() string { return filepath.Join(t.options.Dir, ".uploads") }
 
-// removeStaleUploads removes uploads that a crash has interrupted.
+// removeStaleUploads removes uploads that a crash interrupted.
 func (t *Server) removeStaleUploads() error {
 	if err := os.RemoveAll(t.uploadDir()); err != nil {
 		return err
@@ -45,8 +45,8 @@ func (t *Server) removeStaleUploads() error {
 	return os.Mkdir(t.uploadDir(), 0o755)
 }
 
-// takeIn streams a file to disk and hashes it meanwhile. A file that does not end properly leaves nothing behind, also
-// when a fault cuts the connection by a panic.
+// takeIn streams a file to disk and hashes it on the way. A file that does not end properly leaves nothing behind, even
+// if a fault cuts the connection with a panic.
 func (t *Server) takeIn(src io.Reader) (file upload, err error) {
 	hash := sha256.New()
 	if t.options.DiscardFiles {
@@ -74,14 +74,14 @@ func (t *Server) takeIn(src io.Reader) (file upload, err error) {
 
 // copyIn copies a document up to the size limit.
 func (t *Server) copyIn(dst io.Writer, src io.Reader) (int64, error) {
-	// The multipart reader gives 4 KiB at a time. A write for each of them would cost more than the copying.
+	// The multipart reader returns 4 KiB at a time. A write for each of them would cost more than the copying.
 	buffer := bufio.NewWriterSize(dst, sim.BufferSize)
 	n, err := io.Copy(buffer, io.LimitReader(src, t.options.MaxFileSize+1))
 	if err == nil {
 		err = buffer.Flush()
 	}
 
-	var broken *fs.PathError // an error of the disk, not of the client
+	var broken *fs.PathError // a disk error, not the client's
 	switch {
 	case err == nil && n > t.options.MaxFileSize:
 		return n, errTooLarge
@@ -143,7 +143,7 @@ func (t *Server) keep(file upload, chat, message int64) (*Document, error) {
 	return d, os.Rename(file.path, filepath.Join(t.options.Dir, d.Path))
 }
 
-// place makes the chat's folder and returns the file's path in it, relative to the stand-in's folder.
+// place makes the chat's folder and returns the file's path in it, relative to the simulator's folder.
 func (t *Server) place(chat, message int64, name string) (string, error) {
 	folder := strconv.FormatInt(chat, 10)
 	if err := os.MkdirAll(filepath.Join(t.options.Dir, folder), 0o755); err != nil {
@@ -153,7 +153,7 @@ func (t *Server) place(chat, message int64, name string) (string, error) {
 	return filepath.Join(folder, prefix+fileName(name, 255-len(prefix))), nil
 }
 
-// fileName makes a name of at most limit bytes that any file system accepts.
+// fileName returns a name of at most limit bytes that every file system accepts.
 func fileName(name string, limit int) string {
 	name = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsControl(r) || strings.ContainsRune(`/\:*?"<>|`, r) {

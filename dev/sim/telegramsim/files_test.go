@@ -143,7 +143,7 @@ func TestTruncatedUploadIsNoMessage(t *testing.T) {
 		}
 	}
 
-	// The source breaks in mid-body: the HTTP body itself is not complete.
+	// The source breaks mid-body: the HTTP body itself is incomplete.
 	broken := io.MultiReader(bytes.NewReader(whole[:50_000]), brokenReader{})
 	if response, err := http.Post(base+"sendDocument", contentType, broken); err == nil {
 		_ = response.Body.Close()

@@ -13,7 +13,7 @@ import (
 
 const testToken = "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// telegramTest is a served stand-in with one user, number 7, and the URL of the bot's methods.
+// telegramTest returns a served simulator with one user, number 7, and the URL of the bot's methods.
 func telegramTest(t testing.TB, change func(*Options)) (*Server, string) {
 	t.Helper()
 	o := Options{Dir: t.TempDir(), Token: testToken}
@@ -109,7 +109,7 @@ func sendFile(t testing.TB, base, name string, content []byte) (*http.Response, 
 	return http.DefaultClient.Do(r)
 }
 
-// sendFileReply uploads a document that must be answered.
+// sendFileReply uploads a document that must get a response.
 func sendFileReply(t testing.TB, base, name string, content []byte) botReply {
 	t.Helper()
 	response, err := sendFile(t, base, name, content)

@@ -2,13 +2,14 @@ package telegramsim
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
 )
 
-// telegramMethods are the methods of the Bot API that the stand-in has, in lower case: case does not matter.
+// telegramMethods are the Bot API methods that the simulator supports, in lower case: case does not matter.
 var telegramMethods = map[string]func(*Server, *call) (any, error){
 	"getme":               (*Server).getMe,
 	"getupdates":          (*Server).getUpdates,
@@ -69,7 +70,7 @@ func (t *Server) chatID(c *call) (int64, error) {
 	return id, nil
 }
 
-// leaveChat accepts to leave any group. The stand-in does not remember it: what comes from a group is up to the test.
+// leaveChat accepts leaving any group. The simulator does not remember it: what comes from a group is up to the test.
 func (t *Server) leaveChat(c *call) (any, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,6 +96,11 @@ func (t *Server) sendMessage(c *call) (any, error) {
 		return nil, err
 	}
 	return t.send(chat, Message{Text: text, Buttons: buttons})
+}
+
+// detected are the kinds of files that the server converts documents to, unless it is told not to.
+var detected = map[string]string{
+	".mp3": "audio", ".m4a": "audio", ".mp4": "video", ".gif": "animation", ".webp": "sticker", ".ogg": "voice",
 }
 
 func (t *Server) sendDocument(c *call) (any, error) {
@@ -138,7 +144,9 @@ func (t *Server) sendDocument(c *call) (any, error) {
 	known, again := t.state.files[c.params["document"]]
 	switch {
 	case uploaded:
-		m.Document, err = t.keep(file, chat, m.MessageID)
+		if m.Document, err = t.keep(file, chat, m.MessageID); err == nil && c.params["disable_content_type_detection"] != "true" {
+			m.Document.Kind = detected[strings.ToLower(filepath.Ext(m.Document.Name))]
+		}
 	case again:
 		m.Document = &known // both messages share its path
 	case c.params["document"] == "":

@@ -14,10 +14,10 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// errNoButton is a click on a button that no message of the chat has.
+// errNoButton is a press of a button that no message of the chat has.
 var errNoButton = errors.New("no message in this chat has such a button")
 
-// typed is what a person writes to the bot, and who the person is. An empty field stays as it was.
+// typed is what a person writes to the bot, and who they are. Empty fields stay unchanged.
 type typed struct {
 	Text         string `json:"text"`
 	LanguageCode string `json:"language_code"`
@@ -25,8 +25,8 @@ type typed struct {
 	Username     string `json:"username"`
 }
 
-// SendMessage writes to the bot as the user, who exists from then on. It panics on an error of the disk and on an
-// invalid user id.
+// SendMessage writes to the bot as the user, who exists from then on. It panics on a disk error and on an invalid user
+// id.
 func (t *Server) SendMessage(user int64, text string) {
 	if err := t.receive(user, typed{Text: text}); err != nil {
 		panic(err) // the test is void
@@ -169,7 +169,7 @@ func (t *Server) getChat(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 	case strings.Contains(r.Header.Get("Accept"), "text/html"):
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(chatPage) // an error means that the browser has left
+		_, _ = w.Write(chatPage) // an error means that the browser has disconnected
 	default:
 		sim.WriteJSON(w, http.StatusOK, t.Chat(id))
 	}

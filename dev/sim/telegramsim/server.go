@@ -1,5 +1,4 @@
-// Package telegramsim stands in for Telegram: the Bot API, its Local Bot API server and the people who write to the
-// bot.
+// Package telegramsim simulates Telegram: the Bot API, its Local Bot API server and the people who write to the bot.
 package telegramsim
 
 import (
@@ -20,16 +19,16 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// Options are the settings of the stand-in for Telegram's Local Bot API server.
+// Options are the settings of the simulated Local Bot API server.
 type Options struct {
 	Dir          string // where received files and the journal are kept
 	Token        string // the bot's token, "<bot id>:<secret>"
 	MaxFileSize  int64  // largest document in bytes; 0 means 2097152000
-	SharedDir    string // folder that file:// documents may lie in; empty refuses them
-	DiscardFiles bool   // count and hash documents but do not keep them
+	SharedDir    string // folder that file:// documents may be in; empty refuses them
+	DiscardFiles bool   // count and hash documents, but do not keep them
 }
 
-// Server is the stand-in for Telegram behind a Local Bot API server. It acts as the server and as the users.
+// Server simulates Telegram behind a Local Bot API server. It plays the server and the users.
 type Server struct {
 	sim.Control
 	options Options
@@ -40,7 +39,7 @@ type Server struct {
 	journal *sim.Journal[telegramEntry]
 	arrived chan struct{}     // closed when an update arrives
 	poller  chan struct{}     // closed to end the getUpdates that waits; nil when none does
-	slowed  map[int64]*slowed // chats to which the bot may write now and then only
+	slowed  map[int64]*slowed // chats to which the bot may only write now and then
 }
 
 // Chat is everything that one chat has received.
@@ -49,7 +48,7 @@ type Chat struct {
 	Messages []Message `json:"messages"`
 }
 
-// Message is one message of a chat in its present form.
+// Message is one message of a chat in its current form.
 type Message struct {
 	MessageID int64      `json:"message_id"`
 	FromBot   bool       `json:"from_bot"`
@@ -82,19 +81,20 @@ type Document struct {
 	FileUniqueID string `json:"file_unique_id"`
 	Name         string `json:"name"`
 	Size         int64  `json:"size"`
+	Kind         string `json:"kind,omitempty"` // how the server classified it: audio, video, …; empty: document
 	SHA256       string `json:"sha256"`         // lower-case hex
-	Path         string `json:"path,omitempty"` // where the bytes lie; empty when they are discarded
+	Path         string `json:"path,omitempty"` // where the bytes are; empty if discarded
 }
 
-// New opens the stand-in with the state that an earlier one left in the same folder.
+// New opens the simulator with the state that an earlier one left in the same folder.
 func New(o Options) (*Server, error) {
 	id, _, _ := strings.Cut(o.Token, ":")
 	botID, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
-		return nil, errors.New("telegram stand-in: the token must begin with the bot's id and a colon")
+		return nil, errors.New("telegram simulator: the token must begin with the bot's id and a colon")
 	}
 	if o.Dir == "" {
-		return nil, errors.New("telegram stand-in: no folder given")
+		return nil, errors.New("telegram simulator: no folder given")
 	}
 
 	if o.MaxFileSize == 0 {
@@ -102,25 +102,25 @@ func New(o Options) (*Server, error) {
 	}
 
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
-		return nil, fmt.Errorf("telegram stand-in: %w", err)
+		return nil, fmt.Errorf("telegram simulator: %w", err)
 	}
 
 	if o.SharedDir != "" {
 		if o.SharedDir, err = realPath(o.SharedDir); err != nil {
-			return nil, fmt.Errorf("telegram stand-in: shared folder: %w", err)
+			return nil, fmt.Errorf("telegram simulator: shared folder: %w", err)
 		}
 	}
 
 	t := &Server{options: o, botID: botID, state: newTelegramState(), arrived: make(chan struct{})}
 	if err := t.openJournal(); err != nil {
-		return nil, fmt.Errorf("telegram stand-in: %w", err)
+		return nil, fmt.Errorf("telegram simulator: %w", err)
 	}
 
 	t.addRoutes(t.SetUp(sim.Protocol{Mask: maskToken, Call: chatOf, Fail: failTelegram, Named: telegramFaults}))
 	return t, nil
 }
 
-// Close releases held connections and closes the journal; the handler must not be served any more.
+// Close releases held connections and closes the journal; the handler must no longer be served.
 func (t *Server) Close() error {
 	t.ClearFaults()
 	t.mu.Lock()
@@ -128,15 +128,15 @@ func (t *Server) Close() error {
 	return t.journal.Close()
 }
 
-// telegramFaults are Telegram's error answers that differ from the usual one of their status.
+// telegramFaults are Telegram's error responses that differ from the usual one of their status.
 var telegramFaults = map[string]sim.Problem{
 	"blocked":        {Status: 403, Text: "Forbidden: bot was blocked by the user"},
 	"deactivated":    {Status: 403, Text: "Forbidden: user is deactivated"},
 	"wrong_file_id":  {Status: 400, Text: "Bad Request: wrong file identifier/HTTP URL specified"},
-	"internal_error": {Status: 500, Text: "Internal Server Error"}, // in JSON, unlike a server that restarts
+	"internal_error": {Status: 500, Text: "Internal Server Error"}, // in JSON, unlike a restarting server
 }
 
-// failTelegram answers an error as the Bot API does.
+// failTelegram responds with an error as the Bot API does.
 func failTelegram(w http.ResponseWriter, _ *http.Request, p sim.Problem) {
 	body := map[string]any{"ok": false, "error_code": p.Status, "description": p.Text}
 	switch {
@@ -188,7 +188,7 @@ func maskToken(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// ServeHTTP answers the Bot API at the root and the control routes under /_/.
+// ServeHTTP serves the Bot API at the root and the control routes under /_/.
 func (t *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t.Serve(w, r, http.HandlerFunc(t.serveMethod))
 }
@@ -227,7 +227,7 @@ func (t *Server) serveMethod(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		sim.WriteJSON(w, http.StatusOK, map[string]any{"ok": true, "result": result})
-	case errors.Is(err, errTooLarge): // the real server closes the connection on such a body and answers no JSON
+	case errors.Is(err, errTooLarge): // the real server closes the connection on such a body and responds without JSON
 		sim.AnswerEarly(w)
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 	case errors.As(err, &refusal):

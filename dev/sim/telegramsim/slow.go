@@ -12,11 +12,11 @@ import (
 // slowed is how often the bot may write to a chat.
 type slowed struct {
 	every time.Duration
-	next  time.Time // before which a call for the chat is refused
+	next  time.Time // before then, calls for the chat are refused
 }
 
-// SlowDown lets the bot make one call for a chat in this time, as Telegram does to a bot that writes to one chat too
-// often; 0: as many as it likes. Further calls are answered with 429 and the seconds to wait.
+// SlowDown allows the bot one call per interval to a chat, as Telegram does for a bot that writes to one chat too
+// often; 0: unlimited. Further calls get 429 and the seconds to wait.
 func (t *Server) SlowDown(chat int64, every time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -26,11 +26,11 @@ func (t *Server) SlowDown(chat int64, every time.Duration) {
 	t.slowed[chat] = &slowed{every: every}
 }
 
-// admit refuses a call for a chat that is slowed down.
+// admit refuses a call for a throttled chat.
 func (t *Server) admit(c *call) error {
 	chat, err := strconv.ParseInt(c.params["chat_id"], 10, 64)
 	if err != nil {
-		return nil // of no chat
+		return nil // without a chat
 	}
 
 	t.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// telegramState is all that the stand-in remembers. Only applied telegramEntries change it, and the journal is the list
-// of these: a restart restores exactly the same state.
+// telegramState is everything that the simulator remembers. Only applied telegramEntries change it, and the journal is
+// the list of these: a restart restores exactly the same state.
 type telegramState struct {
 	chats       map[int64][]*Message // in order of message id, which is unique over all chats
 	users       map[int64]telegramUser
@@ -37,7 +37,7 @@ type telegramEntry struct {
 	Allowed *[]string       `json:"allowed,omitempty"`
 }
 
-// telegramUser is a person who wrote to the bot.
+// telegramUser is a person who has written to the bot.
 type telegramUser struct {
 	ID           int64  `json:"id"`
 	IsBot        bool   `json:"is_bot"`
@@ -136,7 +136,7 @@ func (t *Server) commit(e telegramEntry) error {
 	return nil
 }
 
-// openJournal restores what an earlier stand-in left in the folder.
+// openJournal restores what an earlier simulator left in the folder.
 func (t *Server) openJournal() (err error) {
 	if err := os.MkdirAll(t.uploadDir(), 0o755); err != nil {
 		return err

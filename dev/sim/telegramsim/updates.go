@@ -1,6 +1,7 @@
 package telegramsim
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"mime"
@@ -13,7 +14,7 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// getUpdates returns the updates from offset on and forgets those before it. When there are none it waits up to timeout
+// getUpdates returns the updates from offset on and forgets those before it. If there are none it waits up to timeout
 // seconds. Only one call may wait: a second one ends it with a conflict, as in the real server.
 func (t *Server) getUpdates(c *call) (any, error) {
 	limit := int(c.number("limit"))
@@ -114,7 +115,7 @@ func (t *Server) allow(raw string) error {
 	return t.commit(telegramEntry{Allowed: &types})
 }
 
-// publish adds an update of the given type to an entry that is committed next. It adds none when the bot has not asked
+// publish adds an update of the given type to an entry that is committed next. It adds none if the bot has not asked
 // for the type. t.mu must be held.
 func (t *Server) publish(e *telegramEntry, kind string, content any) error {
 	if len(t.state.allowed) > 0 && !slices.Contains(t.state.allowed, kind) {
@@ -165,7 +166,7 @@ func (t *Server) wire(chat int64, m Message) map[string]any {
 		if kind == "" {
 			kind = "application/octet-stream"
 		}
-		w["document"] = map[string]any{
+		w[cmp.Or(d.Kind, "document")] = map[string]any{
 			"file_id": d.FileID, "file_unique_id": d.FileUniqueID,
 			"file_name": d.Name, "file_size": d.Size, "mime_type": kind,
 		}

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,20 +22,20 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// FragmentOptions are the settings of the stand-in for Fragment.
+// FragmentOptions are the settings of the simulated Fragment.
 type FragmentOptions struct {
-	Dir          string // keeps users, requests and purchases over a restart; empty: memory only
-	TonCenterURL string // where it reads the payments
+	Dir          string // keeps users, requests and purchases across restarts; empty: memory only
+	TonCenterURL string // from which it reads the payments
 	Token        string // the value that the session's stel_token must have; empty: any
 	Settings     FragmentSettings
 }
 
-// FragmentSettings can be changed by Set. As an option, a field that is zero means its default.
+// FragmentSettings can be changed with Set. As an option, a zero field means its default.
 type FragmentSettings struct {
 	NanoPerStar int64  `json:"nano_per_star"` // price of one Star in nanoTON; 9,218,000
-	InitPercent int64  `json:"init_percent"`  // a request costs this share of the price shown; 100
-	LinkPercent int64  `json:"link_percent"`  // a payment costs this share of its request's amount; 100
-	LinkSeconds int64  `json:"link_seconds"`  // life of a payment link; 600
+	InitPercent int64  `json:"init_percent"`  // a request costs this percentage of the price shown; 100
+	LinkPercent int64  `json:"link_percent"`  // a payment costs this percentage of its request's amount; 100
+	LinkSeconds int64  `json:"link_seconds"`  // lifetime of a payment link; 600
 	LatencyMS   int64  `json:"latency_ms"`    // added to every call
 	DoneAfterMS int64  `json:"done_after_ms"` // from a payment until the Stars are sent
 	Confirm     bool   `json:"confirm"`       // Stars are sent only after confirmReq
@@ -42,14 +44,14 @@ type FragmentSettings struct {
 	// only the session's last request is served: neither the payment nor the confirmation of an earlier one is taken
 	OnlyLast bool `json:"only_last"`
 	Verify   bool `json:"verify"` // every link first requires the owner to verify their identity
-	// the session is connected to it; empty: to that of the stand-in for toncenter
+	// the session is connected to it; empty: to the wallet of the simulated toncenter
 	Wallet        string `json:"wallet"`
-	SessionFailed string `json:"session_expired"` // the answer to every call that needs the session; empty: it is valid
+	SessionFailed string `json:"session_expired"` // the response to every call that needs the session; empty: it is valid
 }
 
 var fragmentDefaults = FragmentSettings{NanoPerStar: 9_218_000, InitPercent: 100, LinkPercent: 100, LinkSeconds: 600}
 
-// Fragment is the stand-in for Fragment's web API, which sells Telegram Stars. It reads the payments on the chain.
+// Fragment simulates Fragment's web API, which sells Telegram Stars. It reads the payments from the chain.
 type Fragment struct {
 	sim.Control
 	options FragmentOptions
@@ -62,21 +64,21 @@ type Fragment struct {
 	journal *sim.Journal[fragmentEntry]
 }
 
-// NewFragment opens the stand-in with the state that an earlier one left in the same folder.
+// NewFragment opens the simulator with the state that an earlier one left in the same folder.
 func NewFragment(o FragmentOptions) (_ *Fragment, err error) {
 	f := &Fragment{options: o, state: newFragmentState(o.Settings), http: &http.Client{Timeout: 10 * time.Second}}
 	if o.TonCenterURL == "" {
-		return nil, errors.New("fragment stand-in: no toncenter to look for payments")
+		return nil, errors.New("fragment simulator: no toncenter to check for payments")
 	}
 
 	f.address, err = wallet.AddressFromPubKey(
 		shopKey().Public().(ed25519.PublicKey), wallet.ConfigV5R1Final{NetworkGlobalID: wallet.MainnetGlobalID}, 0,
 	)
 	if err != nil {
-		return nil, fmt.Errorf("fragment stand-in: address of payments: %w", err)
+		return nil, fmt.Errorf("fragment simulator: address of payments: %w", err)
 	}
 	if f.journal, err = sim.OpenJournal(o.Dir, f.state.apply); err != nil {
-		return nil, fmt.Errorf("fragment stand-in: %w", err)
+		return nil, fmt.Errorf("fragment simulator: %w", err)
 	}
 
 	if f.state.hash == "" {
@@ -91,7 +93,7 @@ func NewFragment(o FragmentOptions) (_ *Fragment, err error) {
 	return f, nil
 }
 
-// Close releases held connections and closes the journal; the handler must not be served any more.
+// Close releases held connections and closes the journal; the handler must no longer be served.
 func (f *Fragment) Close() error {
 	f.ClearFaults()
 	f.http.CloseIdleConnections()
@@ -100,16 +102,17 @@ func (f *Fragment) Close() error {
 	return f.journal.Close()
 }
 
-// Texts of Fragment's answers.
+// Texts of Fragment's responses.
 const (
 	noSuchUser     = "No Telegram users found."
 	notAUser       = "Please enter a username assigned to a user."
 	notGiftable    = "You can&#39;t gift Telegram Stars to this account at this moment."
 	sessionExpired = "Session expired"
 	badRequestText = "Bad request"
+	puzzling       = "Something went wrong"
 )
 
-// fragmentFaults are answers of status 200 that contain an error.
+// fragmentFaults are responses with status 200 that contain an error, or a page that is not the API's.
 var fragmentFaults = map[string]sim.Problem{
 	"unknown_user":         {Status: 200, Text: noSuchUser},
 	"not_a_user":           {Status: 200, Text: notAUser},
@@ -118,10 +121,11 @@ var fragmentFaults = map[string]sim.Problem{
 	"auth_session_expired": {Status: 200, Text: "AUTH_SESSION_EXPIRED"},
 	"unauthorized":         {Status: 200, Text: "unauthorized"},
 	"access_denied":        {Status: 200, Text: "Access denied"},
-	"something":            {Status: 200, Text: "Something went wrong"},
+	"something":            {Status: 200, Text: puzzling},
+	"nonsense":             {Status: 200},
 }
 
-// failFragment answers an error: in JSON on the API, as a page elsewhere.
+// failFragment responds with an error: in JSON on the API, as a page elsewhere.
 func failFragment(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 	if p.Text != "" {
 		sim.WriteJSON(w, cmp.Or(p.Status, http.StatusOK), map[string]string{"error": p.Text})
@@ -146,11 +150,17 @@ func fragmentMethod(r *http.Request) string {
 	return form.Get("method")
 }
 
-// ServeHTTP answers Fragment's site at the root and the control routes under /_/.
+// ServeHTTP serves Fragment's site at the root and the control routes under /_/.
 func (f *Fragment) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.Serve(w, r, f.system) }
 
 func (f *Fragment) addRoutes(control *http.ServeMux) {
 	control.HandleFunc("GET /_/purchases", f.getPurchases)
+	control.HandleFunc("POST /_/users", func(w http.ResponseWriter, r *http.Request) {
+		var u fragmentUser
+		if sim.ReadControl(w, r, &u) {
+			sim.AnswerControl(w, f.SetUser(u.Username, u.Kind))
+		}
+	})
 	control.HandleFunc("POST /_/hash/renew", func(w http.ResponseWriter, _ *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -179,7 +189,7 @@ func (f *Fragment) getPage(w http.ResponseWriter, r *http.Request) {
 `, hash)
 }
 
-// postAPI answers a method of the API.
+// postAPI serves a method of the API.
 func (f *Fragment) postAPI(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	latency, hash := time.Duration(f.state.settings.LatencyMS)*time.Millisecond, f.state.hash
@@ -241,14 +251,19 @@ func (f *Fragment) session(r *http.Request) bool {
 		(f.options.Token == "" || values["stel_token"] == f.options.Token)
 }
 
-// SetUser sets what a username stands for, see userKinds. Every other username is a user's.
+// SetUser sets what a username stands for, see userKinds. Every other username belongs to a user.
 func (f *Fragment) SetUser(username, kind string) error {
-	if _, ok := userKinds[kind]; !ok || username == "" {
-		return errors.New("a username and a kind are needed: user, unknown, channel, bot, not_giftable or verify")
+	username = plainUsername(username)
+	if !usernameForm.MatchString(username) {
+		return fmt.Errorf("invalid username %q: it has 4 to 32 letters, digits and underscores, and begins with a letter", username)
 	}
+	if _, ok := userKinds[kind]; !ok {
+		return fmt.Errorf("unknown kind %q; allowed: %s", kind, strings.Join(slices.Sorted(maps.Keys(userKinds)), ", "))
+	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.commit(fragmentEntry{User: &fragmentUser{Username: plainUsername(username), Kind: kind}})
+	return f.commit(fragmentEntry{User: &fragmentUser{Username: username, Kind: kind}})
 }
 
 // plainUsername is the normal form of a username.
@@ -256,7 +271,7 @@ func plainUsername(text string) string {
 	return strings.ToLower(strings.TrimPrefix(strings.TrimSpace(text), "@"))
 }
 
-// CurrentSettings returns the present settings.
+// CurrentSettings returns the current settings.
 func (f *Fragment) CurrentSettings() FragmentSettings {
 	f.mu.Lock()
 	defer f.mu.Unlock()

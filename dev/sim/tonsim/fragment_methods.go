@@ -37,17 +37,18 @@ var fragmentMethods = map[string]struct {
 	"confirmReq":           {true, (*Fragment).confirmReq},
 }
 
-// userKinds say what a search for a username answers; empty: the user.
+// userKinds are the responses to a search for a username; empty: the user.
 var userKinds = map[string]string{
 	"user":         "",
-	"verify":       "", // a purchase for this user requires the buyer to verify their identity
+	"verify":       "", // buying for this user requires the buyer to verify their identity
 	"unknown":      noSuchUser,
 	"channel":      notAUser,
 	"bot":          notAUser,
 	"not_giftable": notGiftable,
+	"puzzling":     puzzling,
 }
 
-// says is an answer that contains an error.
+// says is a response that contains an error.
 func says(text string) error { return &sim.Problem{Status: http.StatusOK, Text: text} }
 
 var usernameForm = regexp.MustCompile(`^[a-z][a-z0-9_]{3,31}$`)
@@ -67,7 +68,7 @@ func (f *Fragment) searchStarsRecipient(r *http.Request) (any, error) {
 	}}, nil
 }
 
-// recipientOf is the id of a user in the stand-in, which alone reads it.
+// recipientOf is a user's id, which only the simulator interprets.
 func recipientOf(username string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte("sim:" + username))
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -38,17 +40,17 @@ type seenMessage struct {
 	Bounced bool `json:"bounced"`
 }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText is the inverse of MarshalText.
 func (h *hash) UnmarshalText(text []byte) error {
 	parsed, ok := parseHash(string(text))
 	if !ok {
-		return fmt.Errorf("%q is no hash", text)
+		return fmt.Errorf("%q is not a hash", text)
 	}
 	*h = parsed
 	return nil
 }
 
-// ask calls the stand-in for toncenter.
+// ask calls the simulated toncenter.
 func (f *Fragment) ask(ctx context.Context, path string, query url.Values, into any) error {
 	r, err := http.NewRequestWithContext(
 		ctx, http.MethodGet, strings.TrimRight(f.options.TonCenterURL, "/")+path+"?"+query.Encode(), nil,
@@ -66,7 +68,20 @@ func (f *Fragment) ask(ctx context.Context, path string, query url.Values, into 
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("toncenter answered %s", answer.Status)
 	}
-	return json.NewDecoder(answer.Body).Decode(into)
+
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return err
+	}
+	if len(fields) == 0 || string(fields["ok"]) == "false" {
+		return errors.New("toncenter gave no answer")
+	}
+	return json.Unmarshal(body, into)
 }
 
 // chainTime is the time on the chain, whose clock a test may have advanced.
@@ -80,8 +95,8 @@ func (f *Fragment) chainTime(ctx context.Context) (time.Time, error) {
 	return time.Unix(info.Last.At, 0).UTC(), err
 }
 
-// lookForPayments reads what has arrived since its last call, at its own address and at every one that a link has named,
-// and completes the requests that were paid; f.mu is held.
+// lookForPayments reads what has arrived since its last call, at its own address and at every address that a link
+// named, and completes the paid requests; f.mu is held.
 func (f *Fragment) lookForPayments(ctx context.Context) error {
 	addresses := []string{f.address.StringRaw()}
 	for _, r := range f.state.requests {
@@ -113,8 +128,11 @@ func (f *Fragment) lookAt(ctx context.Context, account string) error {
 		}
 
 		for _, t := range page.Transactions {
+			if t.LT <= f.state.seenLT[account] {
+				continue // the previous row again
+			}
 			if t.Finality != "finalized" || t.PrevLT > f.state.seenLT[account] {
-				return nil // or one before it is not shown yet
+				return nil // or an earlier one is not visible yet
 			}
 			if err := f.takePayment(ctx, account, t); err != nil {
 				return err

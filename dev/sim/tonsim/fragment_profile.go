@@ -7,7 +7,7 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// getProfile is the page of the account that is logged in. Without a session it redirects to the front page.
+// getProfile is the page of the logged-in account. Without a session it redirects to the front page.
 func (f *Fragment) getProfile(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	known, connected := f.session(r), f.state.settings.Wallet

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// fragmentState is all that the stand-in remembers. Only applied fragmentEntries change it.
+// fragmentState is everything that the simulator remembers. Only applied fragmentEntries change it.
 type fragmentState struct {
 	hash      string            // of the page
 	users     map[string]string // kind by username
@@ -16,7 +16,7 @@ type fragmentState struct {
 	unmatched []Payment         // payments that match no request
 }
 
-// starsRequest is a purchase that a session has begun.
+// starsRequest is a purchase that a session has started.
 type starsRequest struct {
 	ID         string     `json:"id"`
 	Username   string     `json:"username"`
@@ -24,11 +24,11 @@ type starsRequest struct {
 	AmountNano int64      `json:"amount_nano"`
 	Link       *starsLink `json:"link,omitempty"`
 	Confirmed  bool       `json:"confirmed,omitempty"`
-	Refused    bool       `json:"refused,omitempty"` // its payment was not taken, because of a later request
+	Refused    bool       `json:"refused,omitempty"` // its payment was not accepted, because of a later request
 	Paid       *Payment   `json:"paid,omitempty"`
 }
 
-// starsLink is the payment that a request waits for. Another call makes a new link and the old one void.
+// starsLink is the payment that a request waits for. Another call creates a new link and voids the old one.
 type starsLink struct {
 	To         string    `json:"to"` // raw
 	AmountNano int64     `json:"amount_nano"`
@@ -63,7 +63,7 @@ type fragmentEntry struct {
 	Hash      string            `json:"hash,omitempty"`
 	User      *fragmentUser     `json:"user,omitempty"`
 	Settings  *FragmentSettings `json:"settings,omitempty"`
-	Request   *starsRequest     `json:"request,omitempty"` // new, or instead of the one with its id
+	Request   *starsRequest     `json:"request,omitempty"` // a new one, or a replacement for the one with its id
 	SeenAt    string            `json:"seen_at,omitempty"` // the address
 	SeenLT    uint64            `json:"seen_lt,omitempty"`
 	Unmatched *Payment          `json:"stray,omitempty"`

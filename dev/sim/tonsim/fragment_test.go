@@ -325,6 +325,42 @@ func TestFragmentTexts(t *testing.T) {
 	}
 }
 
+// TestFragmentUsersAreSteeredOverHTTP gives usernames every kind, and refuses unknown kinds.
+func TestFragmentUsersAreSteeredOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := shopTest(t, nil)
+	for kind, text := range userKinds {
+		status, answer := simtest.Do(t, "POST", s.base+"/_/users", map[string]any{"username": " @Some_One", "kind": kind})
+		if status != http.StatusNoContent {
+			t.Errorf("%s: %d %s", kind, status, answer)
+		}
+		if found := s.ask("searchStarsRecipient", url.Values{"query": {"some_one"}}); text != "" && found["error"] != text || text == "" && found["found"] == nil {
+			t.Errorf("%s: %v", kind, found)
+		}
+	}
+
+	for body, want := range map[string]string{
+		`{"username":"durov","kind":"ghost"}`:           "allowed: bot, channel, not_giftable, puzzling, unknown, user, verify",
+		`{"username":"durov"}`:                          `unknown kind \"\"`,
+		`{"kind":"unknown"}`:                            "invalid username",
+		`{"username":" @ ","kind":"unknown"}`:           "invalid username",
+		`{"username":"a b c","kind":"unknown"}`:         "invalid username",
+		`{"username":"durov","kind":"bot","name":"x"}`:  "unknown field",
+		`{"username":7,"kind":"bot"}`:                   "username",
+		`[{"username":"durov","kind":"bot"}]`:           "cannot unmarshal",
+		`{"username":"durov","kind":"bot"} {"kind":""}`: "more than one",
+		``: "EOF",
+	} {
+		status, answer := simtest.Do(t, "POST", s.base+"/_/users", json.RawMessage(body))
+		if status != http.StatusBadRequest || !strings.Contains(string(answer), want) {
+			t.Errorf("%s: %d %s", body, status, answer)
+		}
+	}
+	if found := s.ask("searchStarsRecipient", url.Values{"query": {"durov"}}); found["found"] == nil {
+		t.Errorf("a refused call has changed a user: %v", found)
+	}
+}
+
 func TestFragmentSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	o := FragmentOptions{Dir: t.TempDir()}

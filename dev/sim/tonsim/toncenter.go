@@ -1,11 +1,11 @@
-// Package tonsim stands in for the TON blockchain, for two toncenters that report it, and for Fragment, which is paid
-// on it.
+// Package tonsim simulates the TON blockchain, two toncenters that report it, and Fragment, which is paid on it.
 package tonsim
 
 import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,21 +19,21 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// TonCenterOptions are the settings of the stand-in for the TON blockchain behind a toncenter.
+// TonCenterOptions are the settings of the simulated TON blockchain behind a toncenter.
 type TonCenterOptions struct {
-	Dir        string // keeps the chain over a restart; empty: memory only
+	Dir        string // keeps the chain across restarts; empty: memory only
 	PublicKey  string // of the service's V5R1 wallet, in hex
-	Balance    int64  // nanoTON that the wallet has at first; 0 means 10 TON, negative none
+	Balance    int64  // initial balance of the wallet in nanoTON; 0 means 10 TON, negative none
 	Undeployed bool   // the wallet's contract is deployed by its first payment
-	// from a broadcast, and from each hop, to the next block; 0: everything happens at once
+	// from a broadcast, and from each hop, to the next block; 0: everything happens immediately
 	BlockTime time.Duration
 	Finality  time.Duration    // from a transaction until it is final
 	Latency   time.Duration    // added to every call
 	Clock     func() time.Time `json:"-"` // the chain's clock before it is advanced; nil: the real one
 }
 
-// TonCenter is the stand-in for the toncenter v3 API. Real contracts run in an emulator behind it: the service's own
-// wallet, Fragment's, and the accounts that people use.
+// TonCenter simulates the toncenter v3 API. Real contracts run in an emulator behind it: the service's own wallet,
+// Fragment's, and the accounts that people use.
 type TonCenter struct {
 	sim.Control
 	options TonCenterOptions
@@ -46,7 +46,7 @@ type TonCenter struct {
 	shop    *address.Address
 }
 
-// NewTonCenter opens the stand-in with the chain that an earlier one left in the same folder.
+// NewTonCenter opens the simulator with the chain that an earlier one left in the same folder.
 func NewTonCenter(o TonCenterOptions) (*TonCenter, error) {
 	if o.Balance == 0 {
 		o.Balance = 10_000_000_000
@@ -58,23 +58,23 @@ func NewTonCenter(o TonCenterOptions) (*TonCenter, error) {
 
 	publicKey, err := hex.DecodeString(o.PublicKey)
 	if err != nil || len(publicKey) != ed25519.PublicKeySize {
-		return nil, errors.New("toncenter stand-in: the wallet's public key must be 64 hex digits")
+		return nil, errors.New("toncenter simulator: the wallet's public key must be 64 hex digits")
 	}
 
 	rules, err := chainRules()
 	if err != nil {
-		return nil, fmt.Errorf("toncenter stand-in: %w", err)
+		return nil, fmt.Errorf("toncenter simulator: %w", err)
 	}
 
 	t := &TonCenter{options: o}
 	t.chain = &chain{rules: rules, machine: tvm.NewTVM(), clock: o.Clock, state: newChainState()}
 	if t.journal, err = sim.OpenJournal(o.Dir, t.chain.state.apply); err != nil {
-		return nil, fmt.Errorf("toncenter stand-in: %w", err)
+		return nil, fmt.Errorf("toncenter simulator: %w", err)
 	}
 
 	t.chain.save = t.journal.Add
 	if err := t.found(publicKey); err != nil {
-		return nil, errors.Join(fmt.Errorf("toncenter stand-in: %w", err), t.journal.Close())
+		return nil, errors.Join(fmt.Errorf("toncenter simulator: %w", err), t.journal.Close())
 	}
 
 	t.addRoutes(t.SetUp(sim.Protocol{
@@ -108,7 +108,7 @@ func shopKey() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
-// Close releases held connections and closes the journal; the handler must not be served any more.
+// Close releases held connections and closes the journal; the handler must no longer be served.
 func (t *TonCenter) Close() error {
 	t.ClearFaults()
 	t.mu.Lock()
@@ -122,11 +122,15 @@ func (t *TonCenter) Wallet() string { return t.wallet.Bounce(false).String() }
 // Shop returns the address of the wallet contract that Fragment is paid to.
 func (t *TonCenter) Shop() string { return t.shop.Bounce(false).String() }
 
-// tonCenterFaults are refusals of a broadcast that differ from the usual one of their status. Nothing is applied.
+// tonCenterFaults are refusals of a broadcast that differ from the usual one of their status, and useless responses
+// with status 200 to any call. Nothing is applied.
 var tonCenterFaults = map[string]sim.Problem{
 	"exit_133":  {Status: 500, Text: refusal("exitcode=133, steps=24, gas_used=0")},
 	"exit_136":  {Status: 500, Text: refusal("exitcode=136, steps=24, gas_used=0")},
 	"duplicate": {Status: 500, Text: duplicateMessage},
+	"not_ok":    {Status: 200, Text: `{"ok":false}`},
+	"empty":     {Status: 200, Text: `{}`},
+	"null":      {Status: 200, Text: `null`},
 }
 
 const (
@@ -140,9 +144,11 @@ func refusal(how string) string {
 		strings.Repeat("0", 64) + ":\n" + how + "\nVM Log (truncated):\n..."
 }
 
-// failTonCenter answers an error as toncenter does.
+// failTonCenter responds with an error as toncenter does.
 func failTonCenter(w http.ResponseWriter, _ *http.Request, p sim.Problem) {
 	switch {
+	case p.Status == http.StatusOK:
+		sim.WriteJSON(w, p.Status, json.RawMessage(p.Text))
 	case p.Text != "":
 		sim.WriteJSON(w, p.Status, map[string]string{"error": p.Text})
 	case p.Status == http.StatusTooManyRequests:
@@ -152,5 +158,5 @@ func failTonCenter(w http.ResponseWriter, _ *http.Request, p sim.Problem) {
 	}
 }
 
-// ServeHTTP answers toncenter's API at the root and the control routes under /_/.
+// ServeHTTP serves toncenter's API at the root and the control routes under /_/.
 func (t *TonCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.Serve(w, r, t.system) }

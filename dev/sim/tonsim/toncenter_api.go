@@ -21,13 +21,12 @@ import (
 	"stagecoach/dev/sim"
 )
 
-const maxTransactions = 1000 // of one answer
+const maxTransactions = 1000 // of one response
 
 func (t *TonCenter) addRoutes(control *http.ServeMux) {
 	control.HandleFunc("POST /_/deposits", t.postDeposit)
-	control.HandleFunc("GET /_/chain", func(w http.ResponseWriter, _ *http.Request) {
-		sim.WriteJSON(w, http.StatusOK, map[string]string{"wallet": t.Wallet(), "shop": t.Shop()})
-	})
+	control.HandleFunc("GET /_/chain", t.getChain)
+	control.HandleFunc("POST /_/chain", t.postChain)
 
 	t.system = http.NewServeMux()
 	t.system.Handle("GET /api/v3/transactions", t.call(t.getTransactions))
@@ -40,7 +39,7 @@ func (t *TonCenter) addRoutes(control *http.ServeMux) {
 	})
 }
 
-// call wraps a call of the API: its latency and the format of its answers. The chain is locked and up to date.
+// call wraps a call of the API: its latency and the format of its responses. The chain is locked and up to date.
 func (t *TonCenter) call(answer func(r *http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if t.options.Latency > 0 && !sim.Sleep(r.Context(), t.options.Latency) {
@@ -93,10 +92,10 @@ func parseAccount(text string) (*address.Address, error) {
 	return address.ParseAddr(strings.NewReplacer("+", "-", "/", "_").Replace(text))
 }
 
-// finality returns the finality of a transaction of an age. While it becomes final it has all three values in turn.
+// finality returns the finality of a transaction by age. While it becomes final it has all three values in turn.
 func (t *TonCenter) finality(age time.Duration) string {
 	switch wait := t.chain.state.settings.Finality; {
-	case age >= wait:
+	case age >= wait && !t.chain.state.settings.Unsettled:
 		return "finalized"
 	case age >= wait/2:
 		return "confirmed"
@@ -179,12 +178,12 @@ func (t *TonCenter) postMessage(r *http.Request) (any, error) {
 
 	message, err := cell.FromBOC(data)
 	if err != nil {
-		return nil, unprocessable("boc is no bag of cells")
+		return nil, unprocessable("boc is not a bag of cells")
 	}
 
 	var parsed tlb.Message
 	if err := tlb.Parse(&parsed, message); err != nil || parsed.MsgType != tlb.MsgTypeExternalIn {
-		return nil, unprocessable("boc is no external message")
+		return nil, unprocessable("boc is not an external message")
 	}
 
 	err = t.chain.broadcast(message)
@@ -229,7 +228,7 @@ func (t *TonCenter) getTransactions(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if q.Get("sort") != "asc" {
-		return nil, unprocessable("the stand-in sorts by asc only")
+		return nil, unprocessable("the simulator sorts by asc only")
 	}
 
 	at, err := parseAccount(q.Get("account"))
@@ -288,10 +287,14 @@ func (t *TonCenter) list(all []*chainTransaction, limit int, pass func(*chainTra
 		view := transaction.view
 		view.Finality = t.finality(now.Sub(transaction.at))
 		chosen = append(chosen, view)
-		if len(chosen) == limit {
+		if t.chain.state.settings.Twice {
+			chosen = append(chosen, view)
+		}
+		if len(chosen) >= limit {
 			break
 		}
 	}
 
+	chosen = chosen[:min(len(chosen), limit)]
 	return map[string]any{"transactions": chosen, "address_book": map[string]any{}}
 }

@@ -29,14 +29,14 @@ var chainRules = sync.OnceValues(func() (*tvm.PreparedBlockchainConfig, error) {
 	return tvm.PrepareBlockchainConfig(root)
 })
 
-// chain is a TON blockchain without a network: real contracts run in the emulator, one message after the other. Nothing
-// runs between two calls. The next call makes everything happen that is due by then, at the time when it was due.
+// chain is a TON blockchain without a network: real contracts run in the emulator, one message at a time. Nothing runs
+// between two calls. The next call makes everything happen that is due by then, with the time at which it was due.
 type chain struct {
 	rules   *tvm.PreparedBlockchainConfig
 	machine *tvm.TVM
 	clock   func() time.Time
 	state   chainState
-	save    func(chainEntry) error // keeps an entry over a restart
+	save    func(chainEntry) error // keeps an entry across restarts
 }
 
 // errNotAccepted is an external message that the contract did not accept.
@@ -48,7 +48,7 @@ type errNotAccepted struct {
 
 func (e *errNotAccepted) Error() string { return fmt.Sprintf("not accepted, exit code %d", e.exitCode) }
 
-var errDuplicate = errors.New("this message is on its way already")
+var errDuplicate = errors.New("this message is already on its way")
 
 // now is the time on the chain in full seconds, as contracts see it.
 func (c *chain) now() time.Time { return c.clock().Add(c.state.settings.Offset) }
@@ -90,7 +90,7 @@ func (c *chain) catchUp() error {
 	}
 }
 
-// broadcast accepts an external message as a node does: it is tried on the present state and included later.
+// broadcast accepts an external message as a node does: it is tried on the current state and included later.
 func (c *chain) broadcast(message *cell.Cell) error {
 	if err := c.catchUp(); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (c *chain) queued(message *cell.Cell, at time.Time) queuedMessage {
 	return queuedMessage{Due: c.nextBlock(at), Cell: boc{message}}
 }
 
-// try runs a message on the present state of its account and changes nothing.
+// try runs a message on the current state of its account and changes nothing.
 func (c *chain) try(message *cell.Cell, at time.Time) (*tvm.TransactionExecutionResult, error) {
 	prepared, err := tvm.PrepareMessage(message)
 	if err != nil {
@@ -265,7 +265,7 @@ func (c *chain) openWallet(publicKey []byte, balance int64, deployed bool) (*add
 	return at, c.setAccount(at, balance, init)
 }
 
-// chainState is all that the chain remembers. Only applied chainEntries change it.
+// chainState is everything that the chain remembers. Only applied chainEntries change it.
 type chainState struct {
 	accounts     map[string]*chainAccount // by raw address
 	transactions []*chainTransaction      // in order of lt
@@ -281,14 +281,16 @@ type chainAccount struct {
 	history []*chainTransaction // in order of lt
 }
 
-// chainSettings can be changed by Steer.
+// chainSettings can be changed with Steer.
 type chainSettings struct {
 	Offset    time.Duration `json:"offset"`     // of the chain's clock
-	BlockTime time.Duration `json:"block_time"` // 0: everything happens at once
+	BlockTime time.Duration `json:"block_time"` // 0: everything happens immediately
 	Finality  time.Duration `json:"finality"`   // until a transaction is final
-	Delay     time.Duration `json:"delay"`      // until a broadcast is included, besides the block time
-	Drop      int           `json:"drop"`       // so many broadcasts are accepted and then dropped
-	Hide      int           `json:"hide"`       // so many transactions are not shown until they are revealed
+	Delay     time.Duration `json:"delay"`      // until a broadcast is included, in addition to the block time
+	Drop      int           `json:"drop"`       // number of broadcasts that are accepted and then dropped
+	Hide      int           `json:"hide"`       // number of transactions that are hidden until revealed
+	Twice     bool          `json:"twice"`      // lists have each transaction twice
+	Unsettled bool          `json:"unsettled"`  // lists contain no final transaction, although the chain continues
 }
 
 // chainEntry is one line of the chain's journal: the changes of one moment.
@@ -328,7 +330,7 @@ func newChainState() chainState {
 	}
 }
 
-// nextDue is the queued message that is taken next: the first one due; of several, the one that arrived first.
+// nextDue is the queued message that is taken next: the first one due; among several, the first that arrived.
 func (s *chainState) nextDue() *queuedMessage {
 	var next *queuedMessage
 	for i := range s.queue {

@@ -23,7 +23,7 @@ import (
 
 // Deposit is a transfer to the service's wallet.
 type Deposit struct {
-	From       string `json:"from"` // an address in any form, or a name that stands for an address; empty: some sender
+	From       string `json:"from"` // an address in any form, or a name that stands for one; empty: some sender
 	AmountNano int64  `json:"amount_nano"`
 	Comment    string `json:"comment"`
 	// the kind of body, see depositKinds; empty: a text comment, or no body without a comment
@@ -60,7 +60,8 @@ var depositKinds = map[string]func(Deposit) (*cell.Cell, error){
 	},
 }
 
-// jettonNotice is the message by which a wallet receives tokens. The comment is the token sender's; its TON are change.
+// jettonNotice is the message with which a wallet receives tokens. The comment is the token sender's; its TON are
+// change.
 func jettonNotice(d Deposit) (*cell.Cell, error) {
 	comment, err := wallet.CreateCommentCell(d.Comment)
 	if err != nil {
@@ -71,7 +72,7 @@ func jettonNotice(d Deposit) (*cell.Cell, error) {
 		MustStoreAddr(address.NewAddress(0, 0, owner[:])).MustStoreBoolBit(true).MustStoreRef(comment).EndCell(), nil
 }
 
-// Deposit makes a deposit, which is in a block at once. It returns the hash of the wallet's transaction in hex.
+// Deposit makes a deposit, which is in a block immediately. It returns the hash of the wallet's transaction in hex.
 func (t *TonCenter) Deposit(d Deposit) (string, error) {
 	body, ok := depositKinds[d.Kind]
 	if !ok {
@@ -147,7 +148,7 @@ func (t *TonCenter) SetBalance(at string, nano int64) error {
 	return t.ChangeBalance(at, func(int64) int64 { return nano })
 }
 
-// ChangeBalance is SetBalance with a new value made from the present one, atomically.
+// ChangeBalance is SetBalance with a new value computed from the current one, atomically.
 func (t *TonCenter) ChangeBalance(at string, change func(nano int64) int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -183,12 +184,15 @@ func (t *TonCenter) ChangeBalance(at string, change func(nano int64) int64) erro
 
 // Steering changes the behaviour of the chain; a nil field changes nothing.
 type Steering struct {
-	AdvanceMS  int64  // advances the clock
-	FinalityMS *int64 // see TonCenterOptions
-	DelayMS    *int64 // until a broadcast is included, besides the block time
-	Drop       *int   // so many broadcasts are accepted and then dropped
-	Hide       *int   // so many transactions are missing in all answers until revealed
-	Reveal     bool   // shows hidden transactions and hides no more
+	AdvanceMS   int64  `json:"advance_ms"`    // advances the clock
+	BlockTimeMS *int64 `json:"block_time_ms"` // see TonCenterOptions
+	FinalityMS  *int64 `json:"finality_ms"`   // see TonCenterOptions
+	DelayMS     *int64 `json:"delay_ms"`      // until a broadcast is included, in addition to the block time
+	Drop        *int   `json:"drop"`          // number of broadcasts that are accepted and then dropped
+	Hide        *int   `json:"hide"`          // number of transactions that are missing in all responses until revealed
+	Reveal      bool   `json:"reveal"`        // shows hidden transactions and stops hiding
+	Twice       *bool  `json:"twice"`         // lists have each transaction twice
+	Unsettled   *bool  `json:"unsettled"`     // lists contain no final transaction, although the chain continues
 }
 
 // Steer changes the behaviour of the chain.
@@ -201,16 +205,17 @@ func (t *TonCenter) Steer(s Steering) error {
 	}
 
 	next := t.chain.state.settings
-	next.Offset += time.Duration(s.AdvanceMS) * time.Millisecond
-	times := map[*time.Duration]*int64{
-		&next.Finality: s.FinalityMS, &next.Delay: s.DelayMS,
-	}
-	for into, ms := range times {
-		if ms != nil {
-			*into = time.Duration(*ms) * time.Millisecond
-		}
+	var advance time.Duration
+	if err := errors.Join(
+		sim.Milliseconds("advance_ms", &advance, &s.AdvanceMS),
+		sim.Milliseconds("block_time_ms", &next.BlockTime, s.BlockTimeMS),
+		sim.Milliseconds("finality_ms", &next.Finality, s.FinalityMS),
+		sim.Milliseconds("delay_ms", &next.Delay, s.DelayMS),
+	); err != nil {
+		return err
 	}
 
+	next.Offset += advance
 	if s.Reveal {
 		next.Hide = 0
 	}
@@ -221,12 +226,41 @@ func (t *TonCenter) Steer(s Steering) error {
 		}
 	}
 
-	if s.AdvanceMS < 0 || min(next.Finality, next.Delay) < 0 || min(next.Drop, next.Hide) < 0 {
-		return errors.New("nothing of this may be negative")
+	for into, on := range map[*bool]*bool{&next.Twice: s.Twice, &next.Unsettled: s.Unsettled} {
+		if on != nil {
+			*into = *on
+		}
+	}
+
+	if min(next.Drop, next.Hide) < 0 {
+		return errors.New("drop and hide must not be negative")
 	}
 	if err := t.chain.commit(chainEntry{Settings: &next, Reveal: s.Reveal}); err != nil {
 		return err
 	}
 
 	return t.chain.catchUp()
+}
+
+// getChain names the two wallets, and the times that postChain can change.
+func (t *TonCenter) getChain(w http.ResponseWriter, _ *http.Request) {
+	t.mu.Lock()
+	now := t.chain.state.settings
+	t.mu.Unlock()
+	sim.WriteJSON(w, http.StatusOK, map[string]any{
+		"wallet": t.Wallet(), "shop": t.Shop(),
+		"block_time_ms": now.BlockTime.Milliseconds(), "finality_ms": now.Finality.Milliseconds(),
+	})
+}
+
+func (t *TonCenter) postChain(w http.ResponseWriter, r *http.Request) {
+	var s Steering
+	if !sim.ReadControl(w, r, &s) {
+		return
+	}
+	if err := t.Steer(s); err != nil {
+		sim.WriteControlError(w, http.StatusBadRequest, err)
+		return
+	}
+	t.getChain(w, r)
 }

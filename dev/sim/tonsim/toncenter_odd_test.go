@@ -101,7 +101,7 @@ func TestChainBlocks(t *testing.T) {
 	if status, answer := p.broadcast(first); status != http.StatusInternalServerError || !strings.Contains(answer["error"].(string), "duplicate message") {
 		t.Errorf("on its way already: %d %v", status, answer)
 	}
-	// Another order with the same seqno is valid as long as the first is in no block; then it is dropped.
+	// Another order with the same seqno is valid as long as the first is not in a block; then it is dropped.
 	if status, answer := p.broadcast(rival); status != http.StatusOK {
 		t.Fatalf("%d %v", status, answer)
 	}
@@ -121,6 +121,70 @@ func TestChainBlocks(t *testing.T) {
 	if status, answer := p.broadcast(rival); status != http.StatusInternalServerError || !strings.Contains(answer["error"].(string), "exitcode=133") {
 		t.Errorf("%d %v", status, answer)
 	}
+}
+
+// TestChainIsSteeredOverHTTP makes a payment wait for its block and for its finality, and refuses invalid steering.
+func TestChainIsSteeredOverHTTP(t *testing.T) {
+	t.Parallel()
+	p := chainTest(t, fakeClock)
+	post := func(body any, want ...string) {
+		t.Helper()
+		status, answer := simtest.Do(t, "POST", p.url+"/_/chain", body)
+		_, now := simtest.Do(t, "GET", p.url+"/_/chain", nil)
+		for _, part := range append(want, p.sim.Wallet(), p.sim.Shop()) {
+			if status != http.StatusOK || string(answer) != string(now) || !strings.Contains(string(answer), part) {
+				t.Errorf("%v: %d %s, not %s; then %s", body, status, answer, part, now)
+			}
+		}
+	}
+
+	post(map[string]any{"block_time_ms": 5000, "finality_ms": 7000}, `"block_time_ms":5000`, `"finality_ms":7000`)
+	ttl := time.Until(p.sim.options.Clock()) + time.Hour
+	paid, _ := p.sign(order{ttl: ttl, to: p.sim.Shop(), amount: ton})
+	if status, answer := p.broadcast(paid); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+
+	for _, step := range []struct {
+		ms       int64
+		finality string // of the payment; empty: it is not in a block
+	}{{4999, ""}, {1, "pending"}, {7000, "finalized"}} {
+		p.steer(Steering{AdvanceMS: step.ms})
+		got := ""
+		if all := p.history(p.sim.Wallet(), ""); len(all) == 1 {
+			got = all[0].Finality
+		}
+		if got != step.finality {
+			t.Errorf("after %d ms more: %q, not %q", step.ms, got, step.finality)
+		}
+	}
+
+	post(map[string]any{"block_time_ms": 0}, `"block_time_ms":0`, `"finality_ms":7000`)
+	next, _ := p.sign(order{seqno: 1, ttl: ttl, to: p.sim.Shop(), amount: ton})
+	if status, answer := p.broadcast(next); status != http.StatusOK || len(p.history(p.sim.Wallet(), "")) != 2 {
+		t.Errorf("not at once: %d %v", status, answer)
+	}
+	post(map[string]any{}, `"block_time_ms":0`, `"finality_ms":7000`)
+
+	for body, want := range map[string]string{
+		`{"block_time_ms":-1}`:                   "block_time_ms must be from 0",
+		`{"finality_ms":-1}`:                     "finality_ms must be from 0",
+		`{"finality_ms":9223372036854775807}`:    "finality_ms must be from 0",
+		`{"finality_ms":1e30}`:                   "finality_ms",
+		`{"block_time_ms":"5000"}`:               "block_time_ms",
+		`{"block_time_ms":5000,"finality":1}`:    "finality",
+		`{"block_time_ms":5000}{"drop":1}`:       "more than one",
+		`{"block_time_ms":5000,"drop":-1}`:       "drop and hide",
+		`{"block_time_ms":5000,"advance_ms":-1}`: "advance_ms must be from 0",
+		`[5000]`:                                 "cannot unmarshal",
+		`5000 ms`:                                "cannot unmarshal",
+	} {
+		status, answer := simtest.Do(t, "POST", p.url+"/_/chain", json.RawMessage(body))
+		if status != http.StatusBadRequest || !strings.Contains(string(answer), want) {
+			t.Errorf("%s: %d %s", body, status, answer)
+		}
+	}
+	post(map[string]any{}, `"block_time_ms":0`, `"finality_ms":7000`)
 }
 
 func TestChainSurvivesRestart(t *testing.T) {

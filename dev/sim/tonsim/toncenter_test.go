@@ -57,7 +57,7 @@ type order struct {
 	body   *cell.Cell
 }
 
-// sign makes a real V5R1 message with the library, and gives it with its normalized hash in base64.
+// sign makes a real V5R1 message with the library, and returns it with its normalized hash in base64.
 func (p *payer) sign(o order) (*cell.Cell, string) {
 	p.test.Helper()
 	w, err := wallet.FromPrivateKeyWithOptions(p.key, wallet.ConfigV5R1Final{NetworkGlobalID: wallet.MainnetGlobalID})
@@ -90,7 +90,7 @@ func (p *payer) sign(o order) (*cell.Cell, string) {
 	return whole, base64.StdEncoding.EncodeToString(message.NormalizedHash())
 }
 
-// broadcast posts a message and returns the status and the answer.
+// broadcast posts a message and returns the status and the response.
 func (p *payer) broadcast(message *cell.Cell) (int, map[string]any) {
 	p.test.Helper()
 	return p.call("POST", "message", map[string]any{"boc": base64.StdEncoding.EncodeToString(message.ToBOC())})

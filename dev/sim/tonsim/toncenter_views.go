@@ -21,7 +21,7 @@ func toHash(b []byte) (h hash) {
 	return h
 }
 
-// MarshalText writes base64.
+// MarshalText encodes base64.
 func (h hash) MarshalText() ([]byte, error) {
 	return []byte(base64.StdEncoding.EncodeToString(h[:])), nil
 }
@@ -39,12 +39,12 @@ func parseHash(text string) (hash, bool) {
 // boc is a cell that JSON shows as a bag of cells in base64.
 type boc struct{ root *cell.Cell }
 
-// MarshalText writes base64.
+// MarshalText encodes base64.
 func (b boc) MarshalText() ([]byte, error) {
 	return []byte(base64.StdEncoding.EncodeToString(b.root.ToBOC())), nil
 }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText is the inverse of MarshalText.
 func (b *boc) UnmarshalText(text []byte) error {
 	data, err := base64.StdEncoding.DecodeString(string(text))
 	if err != nil {
@@ -220,7 +220,7 @@ func viewMessage(whole *cell.Cell) (messageView, error) {
 	return view, nil
 }
 
-// transactionView is a transaction as toncenter v3 shows it, with the fields that clients of ours read.
+// transactionView is a transaction as toncenter v3 shows it, with the fields that our clients read.
 type transactionView struct {
 	Account     string        `json:"account"`
 	Hash        hash          `json:"hash"`

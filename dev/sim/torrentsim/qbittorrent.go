@@ -1,13 +1,15 @@
-// Package torrentsim stands in for qBittorrent, and for a web seed that torrents get their content from.
+// Package torrentsim simulates qBittorrent, and a web seed from which torrents get their content.
 package torrentsim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -15,26 +17,28 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// QBittorrentOptions are the settings of the stand-in for qBittorrent.
+// QBittorrentOptions are the settings of the simulated qBittorrent.
 type QBittorrentOptions struct {
-	Dir       string           // keeps the torrents over a restart; empty: memory only
+	Dir       string           // keeps the torrents across restarts; empty: memory only
 	Username  string           // of the Web API; empty means "admin"
-	Password  string           // and the password; empty means "adminadmin"
-	APIKey    string           // that version 5.2 takes instead; empty: none
-	SavePath  string           // of torrents that name no path; empty means "/downloads"
-	Version   string           // "4.5.2" (also when empty), "5.0.4" or "5.2.0": names and answers differ
-	Plan      TorrentPlan      // of torrents that are added from now on
+	Password  string           // of the Web API; empty means "adminadmin"
+	APIKey    string           // which version 5.2 accepts instead; empty: none
+	SavePath  string           // of torrents without an explicit path; empty means "/downloads"
+	Version   string           // "4.5.2" (also if empty), "5.0.4" or "5.2.0": names and responses differ
+	Plan      TorrentPlan      // of torrents added from now on
 	FreeSpace int64            // bytes; 0 means 100 GiB
+	Queues    bool             // its preference queueing_enabled; the simulator itself keeps all torrents active
+	StopsAt   string           // its preference torrent_stop_condition: "MetadataReceived" or "FilesChecked"; empty: it stops none
 	Save      bool             // the files of torrents with a web seed are fetched from it
-	Refresh   time.Duration    // how long a torrent that is rechecked shows its earlier state
+	Refresh   time.Duration    // how long a rechecked torrent shows its previous state
 	Now       func() time.Time `json:"-"` // the clock; nil means time.Now
 }
 
 // qbVersions maps each supported program version to the version of its Web API.
-var qbVersions = map[string]string{"4.5.2": "2.8.19", "5.0.4": "2.11.2", "5.2.0": "2.14.1"}
+var qbVersions = map[string]string{"4.5.2": "2.8.19", "5.0.4": "2.11.2", "5.2.0": "2.15.1"}
 
-// QBittorrent is the stand-in for qBittorrent's Web API. Its torrents transfer no bytes unless it is told to:
-// their progress follows from plan and clock. Thousands of them cost nothing, and one call of Advance completes a download of ten hours.
+// QBittorrent simulates qBittorrent's Web API. Its torrents transfer no bytes unless told to: their progress follows
+// from plan and clock. Thousands of them cost nothing, and one call of Advance completes a download of ten hours.
 type QBittorrent struct {
 	sim.Control
 	options QBittorrentOptions
@@ -55,7 +59,7 @@ type QBittorrent struct {
 	close    context.CancelFunc
 }
 
-// NewQBittorrent opens the stand-in with the torrents that an earlier one left in the same folder.
+// NewQBittorrent opens the simulator with the torrents that an earlier one left in the same folder.
 func NewQBittorrent(o QBittorrentOptions) (*QBittorrent, error) {
 	for field, fallback := range map[*string]string{
 		&o.Username: "admin", &o.Password: "adminadmin", &o.SavePath: "/downloads", &o.Version: "4.5.2",
@@ -66,7 +70,7 @@ func NewQBittorrent(o QBittorrentOptions) (*QBittorrent, error) {
 	}
 
 	if qbVersions[o.Version] == "" {
-		return nil, fmt.Errorf("qbittorrent stand-in: version %q is not played; 4.5.2, 5.0.4 and 5.2.0 are", o.Version)
+		return nil, fmt.Errorf("qbittorrent simulator: unsupported version %q: use 4.5.2, 5.0.4 or 5.2.0", o.Version)
 	}
 
 	if o.FreeSpace == 0 {
@@ -84,10 +88,10 @@ func NewQBittorrent(o QBittorrentOptions) (*QBittorrent, error) {
 	q.closing, q.close = context.WithCancel(context.Background())
 	if o.Dir != "" {
 		if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-			return nil, fmt.Errorf("qbittorrent stand-in: %w", err)
+			return nil, fmt.Errorf("qbittorrent simulator: %w", err)
 		}
 		if err := q.load(); err != nil {
-			return nil, fmt.Errorf("qbittorrent stand-in: %w", err)
+			return nil, fmt.Errorf("qbittorrent simulator: %w", err)
 		}
 	}
 
@@ -98,7 +102,7 @@ func NewQBittorrent(o QBittorrentOptions) (*QBittorrent, error) {
 	return q, nil
 }
 
-// Close releases held connections and keeps the torrents; the handler must not be served any more.
+// Close releases held connections and keeps the torrents; the handler must no longer be served.
 func (q *QBittorrent) Close() error {
 	q.ClearFaults()
 	q.close()
@@ -108,13 +112,13 @@ func (q *QBittorrent) Close() error {
 	return q.save()
 }
 
-// qbittorrentFaults are answers that differ from the usual one of their status.
+// qbittorrentFaults are responses that differ from the usual one of their status.
 var qbittorrentFaults = map[string]sim.Problem{
 	"fails":  {Status: 200, Text: "Fails."}, // the text of most refusals
 	"banned": {Status: 403, Text: "Your IP address has been banned after too many failed authentication attempts."},
 }
 
-// failQBittorrent answers an error as the Web API does: a status and one line.
+// failQBittorrent responds with an error as the Web API does: a status and one line.
 func failQBittorrent(w http.ResponseWriter, _ *http.Request, p sim.Problem) {
 	if p.Text == "" {
 		p.Text = http.StatusText(p.Status)
@@ -125,10 +129,10 @@ func failQBittorrent(w http.ResponseWriter, _ *http.Request, p sim.Problem) {
 func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text)) // the only possible error is a client that is gone
+	_, _ = w.Write([]byte(text)) // the only possible error is a disconnected client
 }
 
-// ServeHTTP answers the Web API under /api/v2/ and the control routes under /_/.
+// ServeHTTP serves the Web API under /api/v2/ and the control routes under /_/.
 func (q *QBittorrent) ServeHTTP(w http.ResponseWriter, r *http.Request) { q.Serve(w, r, q.system) }
 
 // addMethods adds the methods of the Web API, each with its HTTP methods.
@@ -149,6 +153,9 @@ func (q *QBittorrent) addMethods() {
 	read("app/version", func(*http.Request) (any, error) { return "v" + q.options.Version, nil })
 	read("app/webapiVersion", func(*http.Request) (any, error) { return qbVersions[q.options.Version], nil })
 	read("app/defaultSavePath", func(*http.Request) (any, error) { return q.options.SavePath, nil })
+	read("app/preferences", func(*http.Request) (any, error) {
+		return map[string]any{"queueing_enabled": q.options.Queues, "torrent_stop_condition": cmp.Or(q.options.StopsAt, "None")}, nil
+	})
 	read("sync/maindata", q.mainData)
 	read("torrents/info", q.listTorrents)
 	read("torrents/files", q.listFiles)
@@ -173,14 +180,14 @@ func (q *QBittorrent) addMethods() {
 // modern reports whether names are those of version 5.
 func (q *QBittorrent) modern() bool { return strings.HasPrefix(q.options.Version, "5") }
 
-// plain reports whether torrents/add answers only "Ok." or "Fails.", as before version 5.2.
+// plain reports whether torrents/add only responds "Ok." or "Fails.", as before version 5.2.
 func (q *QBittorrent) plain() bool { return q.options.Version != "5.2.0" }
 
 // method is one method of the Web API. It runs with q.mu held and returns a text, or a value to be written as JSON.
 type method func(r *http.Request) (any, error)
 
-// method wraps a method: its session, its parameters, the effects of the time since the last call and the format of its
-// answer.
+// method wraps a method: its session, its parameters, what has become due since the last call, and the format of its
+// response.
 func (q *QBittorrent) method(m method) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !q.authorised(r) {
@@ -219,7 +226,7 @@ func (q *QBittorrent) run(m method, r *http.Request) (any, error) {
 	return result, err
 }
 
-// now is the stand-in's time; q.mu must be held.
+// now is the simulated time; q.mu must be held.
 func (q *QBittorrent) now() time.Time { return q.options.Now().Add(q.clock) }
 
 // settle makes everything happen that is due; q.mu must be held.
@@ -233,11 +240,15 @@ func (q *QBittorrent) settle() {
 	}
 }
 
+var windowsPath = regexp.MustCompile(`^([A-Za-z]:|\\\\)`)
+
 // place is the save path of a torrent that requests a path.
 func (q *QBittorrent) place(asked string) string {
 	switch {
 	case asked == "":
 		return q.options.SavePath
+	case windowsPath.MatchString(asked): // as the real program on Windows accepts them
+		return asked
 	case path.IsAbs(asked):
 		return path.Clean(asked)
 	}

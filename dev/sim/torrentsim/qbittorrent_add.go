@@ -2,6 +2,7 @@ package torrentsim
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
@@ -31,7 +32,7 @@ func readForm(r *http.Request) error {
 	return r.ParseForm()
 }
 
-// addTorrents adds magnet links and .torrent files. It succeeds when one of them is new; before version 5.2 the answer
+// addTorrents adds magnet links and .torrent files. It succeeds if one of them is new; before version 5.2 the response
 // does not say which.
 func (q *QBittorrent) addTorrents(r *http.Request) (any, error) {
 	pattern, err := q.pattern(r)
@@ -74,7 +75,7 @@ func (q *QBittorrent) addTorrents(r *http.Request) (any, error) {
 	return q.added(added, failed)
 }
 
-// added is the answer: one word before version 5.2, then numbers.
+// added is the response: one word before version 5.2, then numbers.
 func (q *QBittorrent) added(hashes []string, failed int) (any, error) {
 	none := len(hashes) == 0
 	switch {
@@ -99,7 +100,7 @@ func (q *QBittorrent) pattern(r *http.Request) (simTorrent, error) {
 		RatioLimit: globalRatio, SeedLimit: globalRatio, AddedOn: q.now(), Since: q.now(), Plan: q.options.Plan,
 	}
 
-	if !q.modern() { // this version alone takes blanks for a part of the tag
+	if !q.modern() { // only this version treats blanks as part of the tag
 		t.Tags = slices.DeleteFunc(strings.Split(r.Form.Get("tags"), ","), func(tag string) bool { return tag == "" })
 		slices.Sort(t.Tags)
 	}
@@ -121,6 +122,7 @@ func (q *QBittorrent) pattern(r *http.Request) (simTorrent, error) {
 		}
 	}
 
+	t.Stops = slices.Contains([]string{"MetadataReceived", "FilesChecked"}, cmp.Or(r.Form.Get("stopCondition"), q.options.StopsAt))
 	stopped := "paused"
 	if q.modern() {
 		stopped = "stopped"
@@ -132,7 +134,7 @@ func (q *QBittorrent) pattern(r *http.Request) (simTorrent, error) {
 	return t, nil
 }
 
-// add takes a torrent unless it exists. An existing one does not get the new tags, but a file brings its metadata to a
+// add adds a torrent unless it exists. An existing one does not get the new tags, but a file adds its metadata to a
 // magnet link without metadata.
 func (q *QBittorrent) add(t simTorrent) bool {
 	for _, old := range q.torrents {
@@ -156,7 +158,7 @@ func (q *QBittorrent) add(t simTorrent) bool {
 	return true
 }
 
-// take adds a torrent, and its category and tags to those that are known.
+// take adds a torrent, and its category and tags to the known ones.
 func (q *QBittorrent) take(t *simTorrent) {
 	if t.Category != "" {
 		q.category[t.Category] = true

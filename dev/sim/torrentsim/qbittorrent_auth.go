@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxFailures = 5 // wrong passwords before an address is banned
+	maxFailures = 5 // wrong passwords until an address is banned
 	banDuration = time.Hour
 	bearer      = "Bearer "
 )
@@ -28,11 +28,15 @@ func (q *QBittorrent) sessionName(r *http.Request) string {
 // failedLogins are the wrong passwords of one address.
 type failedLogins struct {
 	count  int
-	banned time.Time // until when; zero: not
+	banned time.Time // until when; zero: not banned
 }
 
 // login starts a session. A request with a valid session succeeds with any password, as in the real program.
 func (q *QBittorrent) login(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.Header.Get("Authorization"), bearer) && !q.plain() { // an API key starts no session
+		failQBittorrent(w, r, sim.Problem{Status: http.StatusForbidden})
+		return
+	}
 	if q.authorised(r) {
 		q.admit(w)
 		return
@@ -75,7 +79,7 @@ func (q *QBittorrent) login(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit answers a login that succeeds.
+// admit responds to a successful login.
 func (q *QBittorrent) admit(w http.ResponseWriter) {
 	if q.plain() {
 		writeText(w, http.StatusOK, "Ok.")
@@ -84,8 +88,9 @@ func (q *QBittorrent) admit(w http.ResponseWriter) {
 	}
 }
 
-// authorised reports whether the request belongs to a session, or has the API key, which version 5.2 knows. A session
-// lasts until Restart: the clock may advance by hours, so an end after an hour without a request would come at random.
+// authorised reports whether the request belongs to a session, or has the API key, which version 5.2 supports. A
+// session lasts until Restart: the clock may advance by hours, so an end after an hour without a request would come at
+// random.
 func (q *QBittorrent) authorised(r *http.Request) bool {
 	if key, given := strings.CutPrefix(r.Header.Get("Authorization"), bearer); given && !q.plain() {
 		return q.options.APIKey != "" && key == q.options.APIKey

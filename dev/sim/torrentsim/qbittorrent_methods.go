@@ -115,7 +115,7 @@ func (t *simTorrent) dropTags(tags []string) {
 	})
 }
 
-// knowTags adds tags to those that are known.
+// knowTags adds tags to the known ones.
 func (q *QBittorrent) knowTags(tags []string) {
 	for _, tag := range tags {
 		if at, known := slices.BinarySearch(q.tags, tag); !known {
@@ -156,8 +156,7 @@ func (q *QBittorrent) createCategory(r *http.Request) (any, error) {
 	return "", nil
 }
 
-// setCategory moves torrents to an existing category; an unknown one is a conflict only when there is a torrent to
-// move.
+// setCategory moves torrents to an existing category; an unknown one is a conflict only if there is a torrent to move.
 func (q *QBittorrent) setCategory(r *http.Request) (any, error) {
 	if err := needs(r.Form, "hashes", "category"); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"github.com/anacrolix/torrent/metainfo"
 )
 
-// savedFile is a file of a torrent, and the web seed's address of it.
+// savedFile is a file of a torrent, and its URL at the web seed.
 type savedFile struct{ Path, URL string }
 
 // filesOf lists the files of a .torrent file that names a web seed.
@@ -31,7 +31,7 @@ func filesOf(file *metainfo.MetaInfo, info metainfo.Info) (files []savedFile) {
 	return files
 }
 
-// namesIn lists the files of a torrent, from the save path on.
+// namesIn lists the files of a torrent, relative to the save path.
 func namesIn(info metainfo.Info) (names []string) {
 	for _, f := range info.UpvertedFiles() {
 		if info.Length > 0 || info.HasV2() && slices.Equal(f.BestPath(), []string{info.BestName()}) { // there is no folder
@@ -42,8 +42,8 @@ func namesIn(info metainfo.Info) (names []string) {
 	return names
 }
 
-// begin fetches the files of a torrent where they are wanted; q.mu must be held. Until they are there the torrent is not
-// complete, whatever its plan says: one without a web seed stands still.
+// begin fetches a torrent's files if they are wanted; q.mu must be held. Until they have arrived the torrent is not
+// complete, whatever its plan says: one without a web seed makes no progress.
 func (q *QBittorrent) begin(t *simTorrent) {
 	if t.Lacks = q.options.Save && t.CompletedOn.IsZero(); !t.Lacks || len(t.From) == 0 {
 		return

@@ -13,7 +13,7 @@ import (
 	"stagecoach/dev/sim/simtest"
 )
 
-// TestSavedFiles completes a torrent when its files are fetched from the web seed, and removes them with it. A torrent
+// TestSavedFiles completes a torrent once its files are fetched from the web seed, and removes them with it. A torrent
 // without a web seed does not complete by itself.
 func TestSavedFiles(t *testing.T) {
 	t.Parallel()

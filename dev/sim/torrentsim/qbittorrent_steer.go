@@ -18,7 +18,7 @@ import (
 // errNoTorrent means that a test names a torrent that does not exist.
 var errNoTorrent = errors.New("no such torrent")
 
-// Torrent is a torrent as a test reads or makes it.
+// Torrent is a torrent as a test reads or creates it.
 type Torrent struct {
 	Hash        string      `json:"hash"` // what the Web API calls hash
 	InfohashV1  string      `json:"infohash_v1"`
@@ -46,7 +46,7 @@ type TorrentDeletion struct {
 
 // TorrentFile is a file of a torrent as torrents/files shows it.
 type TorrentFile struct {
-	Name     string `json:"name"` // from the save path on
+	Name     string `json:"name"` // relative to the save path
 	Size     int64  `json:"size"`
 	Priority int    `json:"priority"` // 0: not wanted
 }
@@ -61,7 +61,7 @@ type TorrentChange struct {
 	Files    []TorrentFile
 }
 
-// steer runs do between two settlements: what was due before has happened, and the effects of do happen at once.
+// steer runs do between two settlements: what was due before has happened, and the effects of do are immediate.
 func (q *QBittorrent) steer(do func() error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -92,7 +92,7 @@ func (q *QBittorrent) Torrents() []Torrent {
 	return all
 }
 
-// Tags returns all known tags, also those without a torrent.
+// Tags returns all known tags, including unused ones.
 func (q *QBittorrent) Tags() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -106,8 +106,8 @@ func (q *QBittorrent) Deletions() []TorrentDeletion {
 	return slices.Clone(q.deletions)
 }
 
-// Put adds torrents with metadata, without the Web API. Of each it takes the hashes, the name, the size, the category,
-// the tags, the save path and the plan. It makes a missing hash from the name.
+// Put adds torrents with metadata, bypassing the Web API. Of each it uses the hashes, the name, the size, the category,
+// the tags, the save path and the plan. It derives a missing hash from the name.
 func (q *QBittorrent) Put(torrents ...Torrent) error {
 	return q.steer(func() error {
 		now := q.now()
@@ -214,7 +214,7 @@ func (q *QBittorrent) Remove(match string) error {
 	})
 }
 
-// Advance advances the stand-in's clock.
+// Advance advances the simulated clock.
 func (q *QBittorrent) Advance(d time.Duration) error {
 	return q.steer(func() error {
 		q.clock += max(d, 0)

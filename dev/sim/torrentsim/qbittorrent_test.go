@@ -18,7 +18,7 @@ const (
 	magnetLink = "magnet:?xt=urn:btih:" + magnetHash + "&dn=book"
 )
 
-// qbTest is a served stand-in whose clock only Advance moves, and its address.
+// qbTest returns a served simulator whose clock only Advance moves, and its address.
 func qbTest(t testing.TB, change func(*QBittorrentOptions)) (*QBittorrent, string) {
 	t.Helper()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -91,7 +91,7 @@ func TestQBittorrentLife(t *testing.T) {
 	}
 
 	for _, want := range []struct {
-		after    time.Duration // since the step before
+		after    time.Duration // since the previous step
 		state    string
 		progress float64
 		content  string

@@ -8,28 +8,28 @@ import (
 )
 
 const (
-	unlimitedRatio = -1 // a torrent that is seeded without end, whatever the program's settings say
+	unlimitedRatio = -1 // a torrent that is seeded without limit, whatever the program's settings say
 	globalRatio    = -2 // a torrent that follows the program's settings
 )
 
-// Never as the duration of a part of a TorrentPlan makes that part last for ever.
+// Never as the duration of a part of a TorrentPlan makes that part last forever.
 const Never time.Duration = -1
 
 // TorrentPlan is the course of a torrent. Its parts follow each other in the order of the fields. A part of 0 is
 // skipped, and a part that is Never does not end: a magnet link without peers, a torrent without a seeder.
 type TorrentPlan struct {
-	Hidden   time.Duration // added but not listed yet: a deletion in this time succeeds without an effect
+	Hidden   time.Duration // added but not listed yet: a deletion at this time succeeds without effect
 	Meta     time.Duration // metaDL: until a magnet link has its metadata
 	Check    time.Duration // checkingResumeData
 	Duration time.Duration // downloading; stalledDL when Never
-	Moving   time.Duration // moving, with all bytes there and the path still the old one
+	Moving   time.Duration // moving: all bytes are there, and the path is still the old one
 	Size     int64         // of a magnet link's content, in bytes; 0 means 1 MiB
 	Hybrid   bool          // the metadata of a magnet link shows a second, newer hash, which then identifies the torrent
 }
 
 // Reasons that stop a torrent, besides the states that a test pins.
 const (
-	holdPaused  = "paused" // shown under the name that its version has for it
+	holdPaused  = "paused" // shown under its version's name for it
 	holdError   = "error"
 	holdMissing = "missingFiles"
 	holdStalled = "stalledDL"
@@ -48,6 +48,7 @@ type simTorrent struct {
 	SeedLimit  int64 // minutes
 	AddedOn    time.Time
 	Plan       TorrentPlan
+	Stops      bool // stops by itself once its files are known and checked
 	Gone       bool // its files are missing, which only a recheck notices
 	Ratio      float64
 	Files      []TorrentFile // nil: one with the torrent's name
@@ -152,6 +153,10 @@ func (t *simTorrent) settle(now time.Time, diskFull bool) {
 	}
 
 	start, _ := t.before(inDownload)
+	if t.Stops && t.Hold == "" {
+		t.Spent, t.Since, t.Hold, t.Stops = start, time.Time{}, holdPaused, false
+		return
+	}
 	badPath := strings.HasPrefix(t.SavePath, "/proc/") // nothing can be created there
 	switch {
 	case t.Hold == "" && (badPath || diskFull):

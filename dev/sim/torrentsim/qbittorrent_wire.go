@@ -115,8 +115,8 @@ func (q *QBittorrent) listFiles(r *http.Request) (any, error) {
 	return []TorrentFile{{Name: found[0].Name, Size: found[0].Size, Priority: 1}}, nil
 }
 
-// mainData answers sync/maindata with the state of the server. It says whether this is a first call, whose answer the real
-// program fills with everything.
+// mainData answers sync/maindata with the state of the server. It reports whether this is a first call, whose answer
+// the real program fills with everything.
 func (q *QBittorrent) mainData(r *http.Request) (any, error) {
 	rid, _ := strconv.ParseInt(r.Form.Get("rid"), 10, 64)
 	last := q.requestID

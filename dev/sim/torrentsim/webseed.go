@@ -17,11 +17,11 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// WebSeed makes torrents and serves their content over HTTP, so that a download needs neither a tracker nor a peer. It
-// serves the .torrent files too. Everything is in memory.
+// WebSeed creates torrents and serves their content over HTTP, so that a download needs neither a tracker nor a peer.
+// It serves the .torrent files too. Everything is in memory.
 type WebSeed struct {
 	sim.Control
-	// URL is the base of all addresses.
+	// URL is the base of all URLs.
 	URL string
 
 	system *http.ServeMux
@@ -38,7 +38,7 @@ type served struct {
 	speed int64 // bytes per second; 0: as SetSpeed says
 }
 
-// TorrentSpec says what torrent to make.
+// TorrentSpec describes a torrent to create.
 type TorrentSpec struct {
 	Name   string
 	Size   int64            // of its only file
@@ -86,7 +86,7 @@ func (s *WebSeed) Close() error {
 	return nil
 }
 
-// SetSpeed bounds the speed of requests that begin from now on, in bytes per second each; 0 is unlimited.
+// SetSpeed limits the speed of each request that begins from now on, in bytes per second; 0 is unlimited.
 func (s *WebSeed) SetSpeed(bytesPerSecond int64) { s.speed.Store(bytesPerSecond) }
 
 // ServeHTTP serves contents, .torrent files and the control routes under /_/.
@@ -112,7 +112,7 @@ func (s *WebSeed) serveFile(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, path.Base(r.URL.Path), time.Time{}, bytes.NewReader(file.data))
 }
 
-// Add makes a torrent and serves it from now on. The same name and sizes always give the same content and the same
+// Add creates a torrent and serves it from now on. The same name and sizes always produce the same content and the same
 // hashes.
 func (s *WebSeed) Add(spec TorrentSpec) (*SeededTorrent, error) {
 	if spec.Name == "" || strings.Contains(spec.Name, "/") {
@@ -163,7 +163,7 @@ func (t *SeededTorrent) Magnet(peers ...string) string {
 
 // content is one file of a torrent.
 type content struct {
-	path string // below the torrent's name; empty for an only file
+	path string // relative to the torrent's name; empty for an only file
 	data []byte
 }
 
@@ -190,10 +190,10 @@ func (s TorrentSpec) contents() ([]content, error) {
 	return all, nil
 }
 
-// beginnings are the first bytes of formats, by the ending of a name.
+// beginnings are the magic bytes of formats, by file extension.
 var beginnings = map[string]string{".epub": "PK\x03\x04", ".mp3": "ID3"}
 
-// madeUp is random data that depends only on the name and the size, and begins as its format does.
+// madeUp returns random data that depends only on name and size, and begins with its format's magic bytes.
 func madeUp(name string, size int64) []byte {
 	data := make([]byte, size)
 	_, _ = rand.NewChaCha8(sha256.Sum256([]byte(name))).Read(data) // never fails

@@ -82,7 +82,7 @@ func TestWebSeed(t *testing.T) {
 			}
 		}
 
-		// The stand-in finds the same hashes.
+		// The simulator computes the same hashes.
 		if _, err := qbClient(base).AddTorrentFromMemoryCtx(t.Context(), made.File, map[string]string{"tags": name}); err != nil {
 			t.Fatal(err)
 		}

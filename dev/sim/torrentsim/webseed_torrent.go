@@ -24,7 +24,7 @@ const (
 // blockSize is the leaf of the hash trees of version 2.
 const blockSize = 16 << 10
 
-// make fills in the .torrent file and the hashes; seed is the address of the web seed, or empty.
+// make fills in the .torrent file and the hashes; seed is the web seed's URL, or empty.
 func (t *SeededTorrent) make(spec TorrentSpec, contents []content, seed string) error {
 	var all []byte
 	for _, c := range contents {

@@ -1,4 +1,4 @@
-// Package torznabsim stands in for Prowlarr, which searches for releases by Torznab.
+// Package torznabsim simulates Prowlarr, which searches for releases with Torznab.
 package torznabsim
 
 import (
@@ -16,9 +16,9 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// Options are the settings of the stand-in for Prowlarr.
+// Options are the settings of the simulated Prowlarr.
 type Options struct {
-	Key      string // that requests must have; empty: any
+	Key      string // required of requests; empty: none
 	Releases []Release
 }
 
@@ -26,20 +26,20 @@ type Options struct {
 type Release struct {
 	Title    string `json:"title"`
 	Indexer  string `json:"indexer"`
-	Audio    bool   `json:"audio,omitempty"` // an audiobook; else an e-book
+	Audio    bool   `json:"audio,omitempty"` // an audiobook; otherwise an e-book
 	Size     int64  `json:"size"`
 	Seeders  int    `json:"seeders"`
 	Peers    int    `json:"peers"`
 	Days     int    `json:"days"` // since it was published
 	Infohash string `json:"infohash,omitempty"`
 
-	Torrent string `json:"torrent,omitempty"` // the address of its .torrent file, which the stand-in passes on
+	Torrent string `json:"torrent,omitempty"` // URL of its .torrent file, which the simulator passes on
 	Magnet  string `json:"magnet,omitempty"`
-	// Leads is for a release with a magnet link: the results have the address of a file, which leads to the magnet link.
+	// Leads is for a release with a magnet link: the results have the URL of a file that redirects to the magnet link.
 	Leads bool `json:"leads,omitempty"`
 }
 
-// Server is the stand-in.
+// Server is the simulator.
 type Server struct {
 	sim.Control
 	key    string
@@ -49,17 +49,17 @@ type Server struct {
 	releases []Release
 }
 
-// documents are the faults in which Prowlarr answers 200, and not with results.
+// documents are the faults in which Prowlarr responds 200, but not with results.
 var documents = map[string]string{
 	"wrong_key":    `<?xml version="1.0" encoding="UTF-8"?><error code="100" description="Invalid API Key" />`,
 	"error_answer": `<?xml version="1.0" encoding="UTF-8"?><error code="201" description="Incorrect parameter" />`,
 	"busy_answer":  `<?xml version="1.0" encoding="UTF-8"?><error code="500" description="Request limit reached" />`,
 	"garbage":      `<html><body><p>Sign in<br></body>`,
 	"broken_xml":   `<?xml version="1.0"?><rss><channel><title>x</title><item><title>a</item></channel></rss>`,
-	"huge":         "", // results without an end
+	"huge":         "", // endless results
 }
 
-// New makes the stand-in.
+// New returns the simulator.
 func New(o Options) (*Server, error) {
 	s := &Server{key: o.Key, releases: slices.Clone(o.Releases), system: http.NewServeMux()}
 	named := map[string]sim.Problem{}
@@ -76,13 +76,13 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close releases held connections; the handler must not be served any more.
+// Close releases held connections; the handler must no longer be served.
 func (s *Server) Close() error {
 	s.ClearFaults()
 	return nil
 }
 
-// ServeHTTP answers the protocol at the root and the control routes under /_/.
+// ServeHTTP serves the protocol at the root and the control routes under /_/.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.Serve(w, r, s.system) }
 
 // Add adds a release.
@@ -129,10 +129,10 @@ func fail(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 
 func writeXML(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "application/rss+xml; charset=utf-8")
-	_, _ = io.WriteString(w, text) // an error means that the client has left
+	_, _ = io.WriteString(w, text) // an error means that the client has disconnected
 }
 
-// refuses answers a request without the key.
+// refuses responds to a request without the key.
 func (s *Server) refuses(w http.ResponseWriter, r *http.Request) bool {
 	if s.key == "" || r.URL.Query().Get("apikey") == s.key {
 		return false
@@ -142,7 +142,7 @@ func (s *Server) refuses(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// getAPI answers t=search with results, and t=caps.
+// getAPI responds to t=search with results, and to t=caps.
 func (s *Server) getAPI(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	switch {
@@ -156,7 +156,7 @@ func (s *Server) getAPI(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// search answers with the releases that have all words in their titles.
+// search responds with the releases whose titles contain all words.
 func (s *Server) search(w http.ResponseWriter, r *http.Request, words string, categories []string) {
 	var results strings.Builder
 	for id, release := range s.all() {
@@ -180,7 +180,7 @@ func (r Release) category() string {
 	return "7020"
 }
 
-// result is a release as an item of RSS. The address of its file has the key, as Prowlarr's have.
+// result is a release as an RSS item. The URL of its file contains the key, as Prowlarr's do.
 func (s *Server) result(r *http.Request, id int, release Release) string {
 	link := fmt.Sprintf(
 		"http://%s/%s/download?apikey=%s&link=%d&file=%s", r.Host, r.PathValue("indexer"), url.QueryEscape(s.key), id,
@@ -215,7 +215,7 @@ func escaped(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(text)
 }
 
-// getDownload passes a .torrent file on, or leads to a magnet link.
+// getDownload passes on a .torrent file, or redirects to a magnet link.
 func (s *Server) getDownload(w http.ResponseWriter, r *http.Request) {
 	if s.refuses(w, r) {
 		return
@@ -249,5 +249,5 @@ func passOn(w http.ResponseWriter, r *http.Request, address string) {
 	defer answer.Body.Close()
 	w.Header().Set("Content-Type", "application/x-bittorrent")
 	w.WriteHeader(answer.StatusCode)
-	_, _ = io.Copy(w, answer.Body) // an error means that the client has left
+	_, _ = io.Copy(w, answer.Body) // an error means that the client has disconnected
 }

@@ -11,7 +11,7 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// getDownload returns an address from which the file can be downloaded without a token.
+// getDownload returns a URL from which the file can be downloaded without a token.
 func (y *Server) getDownload(r *http.Request) (any, error) {
 	name, err := diskPath(r)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// largeFile is the size from which on a list omits a hash that is not known yet. At some hundred MB/s the hash of a
-// smaller file takes no noticeable time.
+// largeFile is the size from which on a list omits a hash that is not known yet. At some hundred MB/s hashing a smaller
+// file takes no noticeable time.
 const largeFile = 64 << 20
 
-// hashes remembers the hashes of files until they change.
+// hashes caches the hashes of files until they change.
 type hashes struct {
 	mu    sync.Mutex
 	known map[string]knownHash // by path
@@ -28,7 +28,7 @@ type knownHash struct {
 	sha256 string // lower-case hex
 }
 
-// of returns the hash of a file, or false when it cannot be read. wait says whether to compute that of a large file.
+// of returns the hash of a file, or false if it cannot be read. wait says whether to compute that of a large file.
 func (h *hashes) of(ctx context.Context, root *os.Root, e entry, wait bool) (string, bool) {
 	h.mu.Lock()
 	known, found := h.known[e.path]

@@ -14,7 +14,7 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// tokens are the OAuth tokens that are valid now.
+// tokens are the currently valid OAuth tokens.
 type tokens struct {
 	file string
 	ttl  time.Duration
@@ -25,13 +25,13 @@ type tokens struct {
 
 // tokenState is what survives a restart.
 type tokenState struct {
-	Seed    string               `json:"seed"`    // the refresh token that the stand-in was set up with
-	Refresh string               `json:"refresh"` // the valid one; empty after it was revoked
+	Seed    string               `json:"seed"`    // the refresh token that the simulator was set up with
+	Refresh string               `json:"refresh"` // the valid one; empty after a revocation
 	Access  map[string]time.Time `json:"access"`  // access token → when it expires
 }
 
-// openTokens restores the saved tokens, unless the stand-in is set up with another first refresh token: then it starts
-// again with that one.
+// openTokens restores the saved tokens, unless the simulator is set up with another initial refresh token: then it
+// starts over with that one.
 func openTokens(o Options) (*tokens, error) {
 	t := &tokens{file: o.StateFile, ttl: o.TokenTTL}
 	data, err := os.ReadFile(o.StateFile)
@@ -53,7 +53,7 @@ func openTokens(o Options) (*tokens, error) {
 	return t, t.save()
 }
 
-// save writes the state in one step; t.mu must be held unless t is not shared yet.
+// save writes the state atomically; t.mu must be held unless t is not shared yet.
 func (t *tokens) save() error {
 	if t.file == "" {
 		return nil
@@ -77,7 +77,7 @@ func (t *tokens) valid(access string) bool {
 	return time.Now().Before(t.state.Access[access])
 }
 
-// rotate trades a refresh token for new tokens. It returns false for a token that is not the valid one.
+// rotate exchanges a refresh token for new tokens. It returns false for a token that is not the valid one.
 func (t *tokens) rotate(refresh string) (newAccess, newRefresh string, ok bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +105,7 @@ func (t *tokens) revoke() {
 	_ = t.save() // the next refresh reports a failed save
 }
 
-// postToken is the OAuth server: it trades the refresh token for new ones, and the old one becomes invalid.
+// postToken is the OAuth server: it exchanges the refresh token for new ones, and the old one becomes invalid.
 func (y *Server) postToken(w http.ResponseWriter, r *http.Request) {
 	refuse := func(name string) { failYandex(w, r, sim.Problem{Status: http.StatusBadRequest, Text: name}) }
 	r.Body = http.MaxBytesReader(w, r.Body, 1<<20)

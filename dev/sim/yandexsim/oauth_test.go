@@ -11,7 +11,7 @@ import (
 	"stagecoach/dev/sim/simtest"
 )
 
-// tokenReply is the answer of the OAuth server.
+// tokenReply is the OAuth server's response.
 type tokenReply struct {
 	AccessToken  string `json:"access_token"`
 	RefreshToken string `json:"refresh_token"`
@@ -21,7 +21,7 @@ type tokenReply struct {
 	Description  string `json:"error_description"`
 }
 
-// refresh trades a refresh token as the application "id".
+// refresh exchanges a refresh token as the application "id".
 func refresh(t testing.TB, base, token string) (int, tokenReply) {
 	t.Helper()
 	return postForm(t, base, url.Values{

@@ -76,7 +76,7 @@ func (y *Server) getResource(r *http.Request) (any, error) {
 	return resource, r.Context().Err()
 }
 
-// number reads a number of a query; without is its default.
+// number reads a number from a query; without is its default.
 func number(query url.Values, name string, without int) (int, error) {
 	text := query.Get(name)
 	if text == "" {
@@ -89,8 +89,8 @@ func number(query url.Values, name string, without int) (int, error) {
 	return value, nil
 }
 
-// describe returns an entry as the REST API does. The hash of a large file takes long: wait says whether to wait for it or
-// to omit it until it is known.
+// describe returns an entry as the REST API does. Hashing a large file takes long: wait says whether to wait for it
+// or to omit the hash until it is known.
 func (y *Server) describe(ctx context.Context, e entry, want fields, wait bool) map[string]any {
 	resource := map[string]any{
 		"name": path.Base(e.path), "type": "dir", "modified": e.info.ModTime().UTC().Format("2006-01-02T15:04:05+00:00"),

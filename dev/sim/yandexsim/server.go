@@ -1,4 +1,4 @@
-// Package yandexsim stands in for Yandex Disk and Yandex OAuth.
+// Package yandexsim simulates Yandex Disk and Yandex OAuth.
 package yandexsim
 
 import (
@@ -13,50 +13,50 @@ import (
 	"stagecoach/dev/sim"
 )
 
-// Options are the settings of the stand-in for Yandex Disk and Yandex OAuth.
+// Options are the settings of the simulated Yandex Disk and Yandex OAuth.
 type Options struct {
-	Dir          string        // the files of the disk; a new file is listed at once
+	Dir          string        // the files on the disk; a new file is listed immediately
 	ClientID     string        // the OAuth application's id
 	ClientSecret string        // and the application's secret
 	RefreshToken string        // first valid refresh token
 	AccessToken  string        // first valid access token; optional
 	TokenTTL     time.Duration // life of access tokens; 0 means 24 hours
-	StateFile    string        // keeps the tokens over a restart; empty: memory only
+	StateFile    string        // keeps the tokens across restarts; empty: memory only
 	SkipHashes   bool          // leave sha256 out: for benchmarks on large files
 }
 
-// Server is the stand-in for the REST API of Yandex Disk, its download hosts and the OAuth server, all on one address.
+// Server simulates the REST API of Yandex Disk, its download hosts and the OAuth server, all at one address.
 type Server struct {
 	sim.Control
 	options Options
 	system  *http.ServeMux
-	root    *os.Root // refuses every path that leads outside, through symbolic links too
+	root    *os.Root // refuses every path that leads outside, including through symbolic links
 	tokens  *tokens
 	hashes  *hashes
 }
 
-// New opens the stand-in and creates its folder if necessary.
+// New opens the simulator and creates its folder if necessary.
 func New(o Options) (*Server, error) {
 	if o.TokenTTL == 0 {
 		o.TokenTTL = 24 * time.Hour
 	}
 
 	if o.Dir == "" {
-		return nil, errors.New("yandex stand-in: no folder given")
+		return nil, errors.New("yandex simulator: no folder given")
 	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		return nil, fmt.Errorf("yandex stand-in: %w", err)
+		return nil, fmt.Errorf("yandex simulator: %w", err)
 	}
 
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("yandex stand-in: %w", err)
+		return nil, fmt.Errorf("yandex simulator: %w", err)
 	}
 
 	tokens, err := openTokens(o)
 	if err != nil {
 		_ = root.Close()
-		return nil, fmt.Errorf("yandex stand-in: tokens: %w", err)
+		return nil, fmt.Errorf("yandex simulator: tokens: %w", err)
 	}
 
 	y := &Server{options: o, root: root, tokens: tokens, hashes: &hashes{known: map[string]knownHash{}}}
@@ -65,7 +65,7 @@ func New(o Options) (*Server, error) {
 	return y, nil
 }
 
-// addRoutes makes the handler of Yandex's own interfaces.
+// addRoutes adds the routes of Yandex's own APIs.
 func (y *Server) addRoutes() {
 	y.system = http.NewServeMux()
 	y.system.Handle("GET /v1/disk", y.rest(y.getDisk))
@@ -78,7 +78,7 @@ func (y *Server) addRoutes() {
 	})
 }
 
-// Close releases held connections and the folder; the handler must not be served any more.
+// Close releases held connections and the folder; the handler must no longer be served.
 func (y *Server) Close() error {
 	y.ClearFaults()
 	return y.root.Close()
@@ -90,10 +90,10 @@ func (y *Server) ExpireAccessTokens() { y.tokens.expire() }
 // RevokeRefreshTokens ends every refresh token, as when the owner withdraws the permission.
 func (y *Server) RevokeRefreshTokens() { y.tokens.revoke() }
 
-// ServeHTTP answers Yandex's interfaces at the root and the control routes under /_/.
+// ServeHTTP serves Yandex's APIs at the root and the control routes under /_/.
 func (y *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { y.Serve(w, r, y.system) }
 
-// rest wraps a call of the REST API: its authorization and the format of its answers.
+// rest wraps a call of the REST API: its authorization and the format of its responses.
 func (y *Server) rest(answer func(r *http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "OAuth ")
@@ -132,7 +132,8 @@ var yandexErrors = map[int]string{
 	507: "DiskStorageQuotaExhaustedError",
 }
 
-// failYandex answers an error in the format of the REST API, of the OAuth server or of the download hosts, by path.
+// failYandex responds with an error in the format of the REST API, of the OAuth server or of the download hosts, by
+// path.
 func failYandex(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 	name := p.Text
 	switch {
@@ -155,7 +156,7 @@ func failYandex(w http.ResponseWriter, r *http.Request, p sim.Problem) {
 	sim.WriteJSON(w, p.Status, map[string]string{"error": name, "description": description, "message": description})
 }
 
-// maskLink hides the part of a download link that opens the file to anyone.
+// maskLink hides the part of a download link that gives anyone access to the file.
 func maskLink(p string) string {
 	if strings.HasPrefix(p, "/download/") {
 		return "/download/***"

@@ -14,7 +14,7 @@ import (
 	"stagecoach/dev/sim/simtest"
 )
 
-// yandexTest is a served stand-in with an empty disk.
+// yandexTest returns a served simulator with an empty disk.
 func yandexTest(t testing.TB, change func(*Options)) (*Server, string) {
 	t.Helper()
 	o := Options{
@@ -80,7 +80,7 @@ func downloadLink(t testing.TB, base, path string) string {
 	return link.Href
 }
 
-// listing is the part of a REST API answer that tests read.
+// listing is the part of a REST API response that tests read.
 type listing struct {
 	Name, Type, SHA256, Modified string
 	Size                         *int64

@@ -15,7 +15,6 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// OldRows deletes old rows from the record.
 type OldRows struct {
 	Store *store.Store
 	Log   *slog.Logger
@@ -25,8 +24,7 @@ type OldRows struct {
 const Batch = 500
 
 // DeleteOldRows deletes what the policy does not keep, in small batches, and returns the number of deleted rows of each
-// kind. The batches of an attempt that failed stay deleted; the next attempt deletes the rest. All rows are counted anew
-// afterwards.
+// kind. A failed attempt's batches stay deleted; the next attempt deletes the rest. All rows are recounted afterwards.
 func (r *OldRows) DeleteOldRows(ctx context.Context, policy operations.Retention) (map[string]int64, error) {
 	total := map[string]int64{}
 	for _, old := range r.Store.Operations.OldKinds(policy) {

@@ -1,4 +1,4 @@
-// Package counts keeps the counts of rows that a status shows.
+// Package counts maintains the row counts shown by an overview.
 package counts
 
 import (
@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// every is the time between two attempts of a process. The record counts at most once in ten seconds, so a count is 15
-// seconds old at most while any process runs.
+// every is the interval between a process's attempts. The record counts at most once in ten seconds, so a count is at
+// most 15 seconds old while any process runs.
 const every = 5 * time.Second
 
-// Store is what the counts need of the record.
+// Store is what the counts need from the record.
 type Store interface {
 	RefreshCounts(ctx context.Context) (counted bool, err error)
 }
@@ -20,7 +20,7 @@ type Store interface {
 type Keeper struct {
 	Store Store
 	Log   *slog.Logger
-	// what one process does for all, by its description in the log: the one that has just counted
+	// work that one process, the one that has just counted, does for all, by its description in the log
 	Then map[string]func(ctx context.Context) error
 }
 
@@ -46,7 +46,7 @@ func (k Keeper) Run(ctx context.Context) {
 	}
 }
 
-// report logs a failure. In an outage the next round repeats what has failed.
+// report logs a failure. In an outage the next round retries what failed.
 func (k Keeper) report(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil {
 		k.Log.Warn("this process failed to "+what, "error", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,7 +15,9 @@ import (
 	"time"
 
 	"github.com/mymmrac/telego"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/namespace/v1"
+	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"golang.org/x/oauth2"
@@ -41,7 +44,7 @@ import (
 	"stagecoach/internal/yandex"
 )
 
-// Secrets that no text of a check may show.
+// Secrets that no check's text may show.
 const (
 	secretToken    = "7000000001:" + "AAs3cr3tBotTokens3cr3tBotToken01234"
 	secretRefresh  = "s3cr3t-refresh"
@@ -51,7 +54,7 @@ const (
 	secretKey      = "s3cr3t-key"
 )
 
-// anchors are the headings of a document, as links name them.
+// anchors are a document's headings in the form used by links.
 func anchors(t *testing.T, document string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", document))
@@ -69,8 +72,8 @@ func anchors(t *testing.T, document string) []string {
 
 var reference = regexp.MustCompile(`(docs/[a-z-]+\.md)(#[a-z-]+)`)
 
-// want runs the check, and compares its result. Every check that is not good says what to do, in a part of a
-// document that exists.
+// want runs the check, and compares its result. Every check that needs action says what to do, in an existing part of a
+// document.
 func want(t *testing.T, check doctor.Check, state doctor.State, code fault.Code, account, detail string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -119,7 +122,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-const nobody = "http://127.0.0.1:1" // a port at which nobody listens
+const nobody = "http://127.0.0.1:1" // a port without a listener
 
 // hooked is a bot whose updates go to a webhook.
 type hooked struct{ doctor.Bot }
@@ -389,7 +392,7 @@ func TestFragment(t *testing.T) {
 	other := ownWallet(t, "7a").Address().Friendly(false)
 	set(func(s *tonsim.FragmentSettings) { s.Wallet = other })
 	want(t, doctor.OfFragment(own, address), doctor.StateRefused, "", other, "another wallet")
-	set(func(s *tonsim.FragmentSettings) { s.Wallet = "no address" }) // a page of another form
+	set(func(s *tonsim.FragmentSettings) { s.Wallet = "no address" }) // a page in another form
 	want(t, doctor.OfFragment(own, address), doctor.StateUnverified, "", "", "no page shows")
 	set(func(s *tonsim.FragmentSettings) { s.Wallet, s.SessionFailed = "", "Session expired" })
 	want(t, doctor.OfFragment(own, address), doctor.StateRefused, fault.FragmentUnauthorized, "", "")
@@ -413,10 +416,30 @@ func TestFragment(t *testing.T) {
 	}
 }
 
-// service is a Temporal that says what a test wants.
+// service is a Temporal with scripted answers.
 type service struct {
 	workflowservice.WorkflowServiceClient
-	system, described error
+	operatorservice.OperatorServiceClient
+	system, described, listed error
+
+	attributes map[string]enumspb.IndexedValueType // besides those of the contract, or instead
+}
+
+func (s service) OperatorService() operatorservice.OperatorServiceClient { return s }
+
+func (s service) ListSearchAttributes(
+	context.Context, *operatorservice.ListSearchAttributesRequest, ...grpc.CallOption,
+) (*operatorservice.ListSearchAttributesResponse, error) {
+	all := map[string]enumspb.IndexedValueType{
+		"Attention": enumspb.INDEXED_VALUE_TYPE_BOOL, "DeadlineAt": enumspb.INDEXED_VALUE_TYPE_DATETIME,
+		"Another": enumspb.INDEXED_VALUE_TYPE_INT,
+	}
+	for _, name := range []string{"Entity", "Stage", "WaitsFor", "Owner", "Workspace", "Assignee"} {
+		all[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+	}
+	maps.Copy(all, s.attributes)
+	maps.DeleteFunc(all, func(_ string, t enumspb.IndexedValueType) bool { return t == enumspb.INDEXED_VALUE_TYPE_UNSPECIFIED })
+	return &operatorservice.ListSearchAttributesResponse{CustomAttributes: all}, s.listed
 }
 
 func (s service) WorkflowService() workflowservice.WorkflowServiceClient { return s }
@@ -445,16 +468,29 @@ func TestTemporal(t *testing.T) {
 	want(t, doctor.OfTemporal(away, "ours"), doctor.StateUnreachable, fault.TemporalUnavailable, "", "")
 	closed := service{system: serviceerror.NewPermissionDenied("s3cr3t", "")}
 	want(t, doctor.OfTemporal(closed, "ours"), doctor.StateRefused, fault.Internal, "", "")
+	attributes := service{attributes: map[string]enumspb.IndexedValueType{
+		"Owner": enumspb.INDEXED_VALUE_TYPE_TEXT, "Stage": enumspb.INDEXED_VALUE_TYPE_UNSPECIFIED,
+	}}
+	want(
+		t, doctor.OfTemporal(attributes, "ours"), doctor.StateRefused, fault.Internal, "namespace ours",
+		"Owner is Text instead of Keyword, Stage is missing",
+	)
+	cloud := service{listed: serviceerror.NewPermissionDenied("s3cr3t", "")}
+	want(t, doctor.OfTemporal(cloud, "ours"), doctor.StateWorks, "", "namespace ours", "")
 	missing := service{described: serviceerror.NewNamespaceNotFound("s3cr3t")}
 	want(t, doctor.OfTemporal(missing, "ours"), doctor.StateRefused, fault.Internal, "", "")
 }
 
-// record is a database that says what a test wants.
-type record struct{ about, wallet error }
+// record is a database with scripted answers.
+type record struct {
+	about, ping, wallet error
+}
 
 func (r record) About(context.Context) (operations.About, error) {
 	return operations.About{Version: "16.10", Database: "ours", Role: "us", Schema: 29}, r.about
 }
+
+func (r record) Ping(context.Context) error { return r.ping }
 
 func (r record) ActiveWallet(context.Context) (transaction.Wallet, error) {
 	return transaction.Wallet{}, r.wallet
@@ -466,6 +502,10 @@ func TestRecord(t *testing.T) {
 	want(
 		t, doctor.OfPostgreSQL(record{about: fault.New(fault.StoreUnavailable, "")}), doctor.StateUnreachable,
 		fault.StoreUnavailable, "", "",
+	)
+	want(
+		t, doctor.OfPostgreSQL(record{ping: fault.New(fault.StoreUnavailable, "the disk of the database is full")}),
+		doctor.StateRefused, fault.StoreUnavailable, "us in ours", "29, the disk of the database is full",
 	)
 	want(t, doctor.OfPostgreSQL(record{about: errors.New("s3cr3t")}), doctor.StateRefused, fault.Internal, "", "")
 

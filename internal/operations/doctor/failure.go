@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Names of what is checked besides the systems outside whose state the record has.
+// Names of what is checked besides the external systems whose state is recorded.
 const (
 	Wallet   = "wallet"
 	Provider = "oidc" // with which people sign in
@@ -27,17 +27,19 @@ const (
 	AboutDownloads = guide + "#qbittorrent"
 	AboutWallet    = guide + "#the-wallet"
 	AboutFragment  = guide + "#fragment"
+	AboutWrites    = "docs/operate.md#postgresql-takes-no-writes"
+	AboutSearch    = "docs/operate.md#which-search-attributes-does-temporal-need"
 	AboutProvider  = "docs/pages.md#sign-in-with-a-provider"
 )
 
-// Off is the check of a system for which nothing is configured.
+// Off is the check of an unconfigured system.
 func Off(system, why, about string) Check {
 	return Check{system, func(context.Context) Result {
 		return Result{State: StateOff, Detail: why, Next: "to switch it on: " + about}
 	}}
 }
 
-// failed converts an error into a check's result. advice is what to do when the system answers and refuses.
+// failed converts an error into a check's result. advice is what to do if the system answers but refuses.
 func failed(err error, advice, about string) Result {
 	code := cmp.Or(fault.CodeOf(err), fault.Internal)
 	if away(err) {
@@ -47,7 +49,7 @@ func failed(err error, advice, about string) Result {
 	return Result{State: StateRefused, Code: code, Next: advice + ": " + about}
 }
 
-// away reports whether an error means that a system does not answer now.
+// away reports whether an error means that a system currently does not answer.
 func away(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return true

@@ -17,13 +17,13 @@ type Shop interface {
 
 const renewCookies = "log in at Fragment with the wallet, and give the new cookies as STAGECOACH_FRAGMENT_COOKIES"
 
-// OfFragment checks the session that buys. A page of Fragment's may show whose session it is. When it does not, only
-// Fragment's refusal or a purchase can prove more.
+// OfFragment checks the session that buys. A page on Fragment may show whose session it is. If not, only Fragment's
+// refusal or a purchase can prove more.
 func OfFragment(shop Shop, wallet ton.Address) Check {
 	return Check{operations.Fragment, func(ctx context.Context) Result {
 		connected, shown, err := shop.SessionWallet(ctx)
 		switch {
-		// Such as a page that redirects a session without login.
+		// For example a page that redirects a session without login.
 		case err != nil && fault.CodeOf(err) != fault.FragmentProtocol:
 			return failed(err, renewCookies, AboutFragment)
 		case shown && connected == wallet:

@@ -10,8 +10,8 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// OfLibrary checks that a worker can write the library folder and sees qBittorrent's, whose place downloads gives. It
-// leaves no file in them.
+// OfLibrary checks that a worker can write the library folder and sees qBittorrent's, whose location downloads returns.
+// It leaves no files there.
 func OfLibrary(dir string, downloads func(context.Context) (string, error)) Check {
 	refused := func(next string) Result {
 		return Result{State: StateRefused, Code: fault.ImportFailed, Next: next + ": " + AboutDownloads}

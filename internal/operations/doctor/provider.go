@@ -6,9 +6,9 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// SignIns are what the check of a provider of OpenID Connect asks it.
+// SignIns is what the check needs of an OpenID Connect provider.
 type SignIns interface {
-	// Known says whether the provider has shown that it knows the client and its secret.
+	// Known reports whether the provider has shown that it knows the client and its secret.
 	Known(ctx context.Context) (known bool, err error)
 }
 

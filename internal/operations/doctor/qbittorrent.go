@@ -9,8 +9,7 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// Torrents is a qBittorrent. Each run of a doctor tries the password once: qBittorrent bans an address after five
-// failures.
+// Torrents is a qBittorrent. Each doctor run tries the password once: qBittorrent bans an address after five failures.
 type Torrents interface {
 	Version(ctx context.Context) (string, error)
 }
@@ -18,7 +17,7 @@ type Torrents interface {
 // versionForm is the form of qBittorrent's version. Another program may answer at its address.
 var versionForm = regexp.MustCompile(`^v?\d[\w.+-]{0,30}$`)
 
-// OfQBittorrent checks the login of downloads.
+// OfQBittorrent checks the downloads' login.
 func OfQBittorrent(torrents Torrents, password bool) Check {
 	how := "let in without a password"
 	if password {

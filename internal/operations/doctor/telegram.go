@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/telegram"
 )
 
-// Bot is what the check of the bot asks Telegram.
+// Bot is what the bot's check needs of Telegram.
 type Bot interface {
 	GetMe(ctx context.Context) (*telego.User, error)
 	GetWebhookInfo(ctx context.Context) (*telego.WebhookInfo, error)

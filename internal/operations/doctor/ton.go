@@ -11,13 +11,11 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// Chain is a toncenter.
 type Chain interface {
 	Head(ctx context.Context) (toncenter.Head, error)
 	Wallet(ctx context.Context, account ton.Address) (toncenter.Wallet, error)
 }
 
-// OfToncenter checks toncenter.
 func OfToncenter(chain Chain, key bool) Check {
 	access := "without a key"
 	if key {
@@ -56,7 +54,7 @@ func OfWallet(wallet ton.Address, chain Chain) Check {
 	}}
 }
 
-// OnceThereIsAWallet checks, in a process without a key, what is needed only when the record has a wallet.
+// OnceThereIsAWallet checks, in a process without a key, what is needed only if the record has a wallet.
 func OnceThereIsAWallet(record interface {
 	ActiveWallet(ctx context.Context) (transaction.Wallet, error)
 }, check Check,

@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/torznab"
 )
 
-// OfIndexer checks that an indexer answers and takes its key.
+// OfIndexer checks that an indexer answers and accepts its key.
 func OfIndexer(client *torznab.Client, i torznab.Indexer) Check {
 	return Check{"torznab " + i.Name(), func(ctx context.Context) Result {
 		program, err := client.Check(ctx, i)

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/torznab"
 )
 
-// TestIndexer tells a key that is refused from an address that is wrong, and from an indexer that is away.
+// TestIndexer distinguishes a rejected key from a wrong address and from an unavailable indexer.
 func TestIndexer(t *testing.T) {
 	t.Parallel()
 	prowlarr, err := torznabsim.New(torznabsim.Options{Key: secretKey})

@@ -16,7 +16,7 @@ type Disk interface {
 	About(ctx context.Context, accessToken string) (yandex.About, error)
 }
 
-// TokenStore reads the token that all processes share.
+// TokenStore reads the token shared by all processes.
 type TokenStore interface {
 	CurrentToken(ctx context.Context) (oauth2.Token, error)
 }
@@ -49,7 +49,7 @@ func OfYandex(disk Disk, tokens TokenStore, root string) Check {
 	}}
 }
 
-// unrenewed returns the result for an access token that has ended or is refused.
+// unrenewed returns the result for an access token that has expired or is rejected.
 func unrenewed(token oauth2.Token, code fault.Code, why string) Result {
 	if token.RefreshToken == "" {
 		return Result{
@@ -71,12 +71,12 @@ func ended(token oauth2.Token) bool {
 
 func owner(about yandex.About) string {
 	if about.Owner == "" {
-		return "" // the application lacks the right cloud_api:disk.info
+		return "" // the application lacks the permission cloud_api:disk.info
 	}
 	return "account " + about.Owner
 }
 
-// lasts describes how long a valid access token is valid.
+// lasts describes for how long an access token is valid.
 func lasts(token oauth2.Token) string {
 	switch {
 	case token.RefreshToken != "":

@@ -40,7 +40,7 @@ func (a *activityInterceptor) ExecuteActivity(ctx context.Context, in *intercept
 	return a.Next.ExecuteActivity(ctx, in)
 }
 
-// Calls notes the outcome of calls to Temporal. A poll that brings no task is an answer too.
+// Calls records the outcome of calls to Temporal. A poll that brings no task is an answer too.
 func (r *Reporter) Calls(
 	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	options ...grpc.CallOption,

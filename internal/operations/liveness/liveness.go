@@ -1,5 +1,5 @@
-// Package liveness reports that a process is alive and how the outside systems answer it. It makes no calls of its own:
-// the outcomes of the calls that are made anyway are kept in memory, and written to the record every few seconds.
+// Package liveness reports that a process is alive and whether the external systems answer it. It makes no calls of its
+// own: the outcomes of calls made anyway are kept in memory, and written to the record every few seconds.
 package liveness
 
 import (
@@ -18,7 +18,7 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// Store is what a reporter needs of the record.
+// Store is what a reporter needs from the record.
 type Store interface {
 	SaveHeartbeat(ctx context.Context, p operations.Process, seen []operations.OutsideSystem) error
 	ForgetProcess(ctx context.Context, identity string) error
@@ -41,7 +41,7 @@ type Reporter struct {
 	inFlight atomic.Int64 // activities
 
 	mu   sync.Mutex
-	seen map[string]operations.OutsideSystem // since the last heartbeat that was recorded
+	seen map[string]operations.OutsideSystem // since the last recorded heartbeat
 }
 
 // New returns a Reporter; Run sends the heartbeats.
@@ -51,12 +51,12 @@ func New(o Options) *Reporter {
 	return &Reporter{o: o, started: time.Now(), seen: map[string]operations.OutsideSystem{}}
 }
 
-// Noting returns a function that notes the outcome of calls to one system.
+// Noting returns a function that records the outcome of calls to one system.
 func (r *Reporter) Noting(system string) func(error) {
 	return func(err error) { r.Note(system, err) }
 }
 
-// Note notes the outcome of a call. A refusal of the request itself counts as an answer.
+// Note records the outcome of a call. A refusal of the request itself counts as an answer.
 func (r *Reporter) Note(system string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return // cancelled by the caller
@@ -77,7 +77,7 @@ func (r *Reporter) Note(system string, err error) {
 	r.seen[system] = seen
 }
 
-// failure returns the code of an error that is about the system itself; empty: none.
+// failure returns the code of an error that concerns the system itself; empty: none.
 func failure(err error) string {
 	f := fault.As(err)
 	switch {
@@ -108,20 +108,24 @@ func (r *Reporter) Run(ctx context.Context) {
 		case <-ctx.Done():
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
-			_ = r.o.Store.ForgetProcess(ctx, r.o.Identity) // else the record forgets it later
+			_ = r.o.Store.ForgetProcess(ctx, r.o.Identity) // otherwise the record forgets it later
 			return
 		case <-ticker.C:
 		}
 	}
 }
 
-// heartbeat writes to the record what was seen since the last one. When the write fails, the next heartbeat writes it.
+// heartbeat records what was seen since the last one. If the write fails, the next heartbeat includes it.
 func (r *Reporter) heartbeat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.Every)
 	defer cancel()
 
-	seen := r.takeSeen()
-	// Two processes lock rows in one order.
+	r.mu.Lock()
+	seen := r.seen
+	r.seen = map[string]operations.OutsideSystem{}
+	r.mu.Unlock()
+
+	// So that two processes lock rows in the same order.
 	systems := slices.SortedFunc(maps.Values(seen), func(a, b operations.OutsideSystem) int {
 		return strings.Compare(a.Name, b.Name)
 	})
@@ -136,22 +140,12 @@ func (r *Reporter) heartbeat(ctx context.Context) {
 
 	r.Note(operations.PostgreSQL, err)
 	if err != nil {
-		r.o.Log.Warn("the heartbeat of this process is not recorded", "error", err)
+		r.o.Log.Warn("heartbeat of this process not recorded", "error", err)
 		r.putBack(seen)
 	}
 }
 
-// takeSeen returns and clears what was seen since the last heartbeat.
-func (r *Reporter) takeSeen() map[string]operations.OutsideSystem {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	seen := r.seen
-	r.seen = map[string]operations.OutsideSystem{}
-	return seen
-}
-
-// putBack merges what was taken with what was seen since then.
+// putBack merges what was taken with what was seen since.
 func (r *Reporter) putBack(taken map[string]operations.OutsideSystem) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

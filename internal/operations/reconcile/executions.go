@@ -17,16 +17,16 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// execution is a workflow as Temporal describes it.
+// execution is a workflow as described by Temporal.
 type execution struct {
-	status enumspb.WorkflowExecutionStatus // UNSPECIFIED: Temporal does not know it
+	status enumspb.WorkflowExecutionStatus // UNSPECIFIED: unknown to Temporal
 	runID  string
 	open   bool   // it has not ended: it runs, or an operator has paused it
-	stage  string // as its search attribute shows it
+	stage  string // as shown by its search attribute
 	since  time.Time
 	reset  bool
 	busy   bool // a worker is about to continue it
-	long   bool // the server has ended it: its history was too long
+	long   bool // the server ended it because its history was too long
 }
 
 // alive reports whether the workflow is open, or about to be.
@@ -51,13 +51,13 @@ func (e execution) finding() string {
 	}
 }
 
-// eachPage calls do for the workflows that a query of visibility finds, a page a request.
+// eachPage calls do for the workflows found by a visibility query, a page per request.
 func (s *sweeper) eachPage(ctx context.Context, query string, do func([]*workflowpb.WorkflowExecutionInfo) error) error {
 	return eachPage(ctx, s.Temporal, s.Lists, query, do)
 }
 
-// eachPage calls do for the workflows that a query of visibility finds, a page a request, as fast as limit allows; nil: no
-// limit. The first error of do ends it.
+// eachPage calls do for the workflows found by a visibility query, a page per request, as fast as limit allows; nil: no
+// limit. do's first error ends it.
 func eachPage(
 	ctx context.Context, temporal client.Client, limit *rate.Limiter, query string,
 	do func([]*workflowpb.WorkflowExecutionInfo) error,
@@ -85,7 +85,7 @@ func eachPage(
 	}
 }
 
-// eachWorkflow calls do for the workflows that a query of visibility finds. The first error of do ends it.
+// eachWorkflow calls do for the workflows found by a visibility query. do's first error ends it.
 func eachWorkflow(
 	ctx context.Context, temporal client.Client, limit *rate.Limiter, query string,
 	do func(*workflowpb.WorkflowExecutionInfo) error,
@@ -100,13 +100,13 @@ func eachWorkflow(
 	})
 }
 
-// open returns the query for the open workflows of a type. One that an operator has paused is open, and is not in the
-// list of those that run.
+// open returns the query for the open workflows of a type. One paused by an operator is open, but not in the list of
+// running ones.
 func open(workflowType string) string {
 	return `WorkflowType = "` + workflowType + `" AND ExecutionStatus NOT IN (` + closedStatuses + `, "ContinuedAsNew")`
 }
 
-// stageOf reads the state that a workflow shows; empty: it shows none.
+// stageOf reads the state shown by a workflow; empty: none.
 func stageOf(attributes *commonpb.SearchAttributes) (stage string) {
 	if payload := attributes.GetIndexedFields()[temporalio.StageAttribute.GetName()]; payload != nil {
 		_ = converter.GetDefaultDataConverter().FromPayload(payload, &stage) // an unreadable value counts as none
@@ -145,7 +145,7 @@ const (
 	exceedsLimit   = "exceeds limit"
 )
 
-// endedForLength reports whether the server has ended a run for its length: then the row should continue.
+// endedForLength reports whether the server ended a run because of its length: the row should then continue.
 func (s *sweeper) endedForLength(ctx context.Context, id, runID string) (bool, error) {
 	history := s.Temporal.GetWorkflowHistory(ctx, id, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 	for history.HasNext() {

@@ -12,6 +12,7 @@ import (
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
+	"stagecoach/internal/service/tasks"
 	"stagecoach/internal/store"
 )
 
@@ -39,7 +40,7 @@ func TestHungReconciler(t *testing.T) {
 	h := testtemporal.NewHang()
 	r := &reconcile.Reconciler{
 		Temporal: hungTemporal{Hang: h}, Store: s.Operations, Log: slog.New(slog.DiscardHandler),
-		Workloads: []service.Workload{(&service.Tasks{Store: s}).Workload()},
+		Workloads: []service.Workload{(&tasks.Service{Store: s}).Workload()},
 	}
 	h.WantTakeover(t, func(ctx context.Context) error {
 		_, err := r.Reconcile(ctx, reconcile.Sweep{})

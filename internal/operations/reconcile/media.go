@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path"
 	"path/filepath"
-	"strings"
 	"time"
 
+	"stagecoach/internal/fault"
+	"stagecoach/internal/qbittorrent"
 	"stagecoach/internal/store/download"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/temporalio"
@@ -21,7 +21,7 @@ import (
 const MediaMarker = ".stagecoach-media"
 
 const (
-	mediaBatch = 500                   // media that are checked between two checks of the marker
+	mediaBatch = 500                   // media between two checks of the marker
 	mediaPause = 50 * time.Millisecond // after each batch: the disk is qBittorrent's
 )
 
@@ -32,26 +32,26 @@ const (
 	MediaSweepFailed = "failed"
 )
 
-// MediaStore is what a sweep of media needs of the record.
+// MediaStore is what a media sweep needs from the record.
 type MediaStore interface {
 	LyingMedia(ctx context.Context, after download.LyingMedium, limit int) ([]download.LyingMedium, error)
 	ChangeMedium(ctx context.Context, c download.MediumChange) (changed bool, err error)
 }
 
-// Alerts tells the administrators of what only they can repair.
+// Alerts notifies the administrators of what only they can fix.
 type Alerts interface {
 	RaiseAlert(ctx context.Context, kind string) error
 	ResolveAlert(ctx context.Context, kind string) error
 }
 
-// MediaSweep checks whether the files of media exist where the record says, and marks media as missing and as available
+// MediaSweep checks whether the media's files exist where the record says, and marks media as missing and as available
 // again.
 type MediaSweep struct {
 	Store      MediaStore
 	Alerts     Alerts
 	Log        *slog.Logger
-	Root       string              // where SavePath is mounted here; empty: there are no sweeps
-	Library    string              // the library folder, which media of relative paths are in; empty: there is none
+	Root       string              // where SavePath is mounted here; empty: no sweeps
+	Library    string              // the library folder, which contains media with relative paths; empty: none
 	SavePath   string              // in qBittorrent's file system; empty: the same as Root
 	MaxPercent int64               // of the available media: a sweep that would mark more stops
 	OnSwept    func(result string) // counts sweeps; nil: not counted
@@ -59,7 +59,7 @@ type MediaSweep struct {
 
 var errNoMarker = errors.New("the media root does not hold the marker file")
 
-// SweepMedia is one sweep. Its error holds no path.
+// SweepMedia is one sweep. Its error contains no path.
 func (m *MediaSweep) SweepMedia(ctx context.Context) error {
 	if m.Root == "" {
 		return nil
@@ -75,7 +75,7 @@ func (m *MediaSweep) SweepMedia(ctx context.Context) error {
 	if ctx.Err() == nil {
 		m.count(MediaSweepFailed)
 	}
-	return cmp.Or(temporalio.LoopOutcome(ctx), withoutPath(err))
+	return cmp.Or(temporalio.LoopOutcome(ctx), fault.WithoutNames(err))
 }
 
 // sweep checks all media first and marks afterwards, so that a root that disappears halfway marks nothing.
@@ -85,12 +85,12 @@ func (m *MediaSweep) sweep(ctx context.Context) error {
 		return err
 	}
 
-	if plan.tooMany(m.MaxPercent) {
+	if int64(len(plan.lost))*100 > int64(plan.available)*m.MaxPercent {
 		if err := m.Alerts.RaiseAlert(ctx, notice.AlertMediaMissing); err != nil {
 			return err
 		}
 		m.count(MediaStopped)
-		m.Log.Warn("a sweep of media stopped: too many are missing", "missing", len(plan.lost), "available", plan.available)
+		m.Log.Warn("media sweep aborted: too many missing", "missing", len(plan.lost), "available", plan.available)
 		return nil
 	}
 
@@ -107,14 +107,9 @@ func (m *MediaSweep) sweep(ctx context.Context) error {
 
 // mediaPlan is the result of checking all media.
 type mediaPlan struct {
-	available int                    // media that the record had as available
-	lost      []download.LyingMedium // of them, those whose files are gone
+	available int                    // media recorded as available
+	lost      []download.LyingMedium // of these, those whose files are gone
 	found     []download.LyingMedium // missing ones whose files are back
-}
-
-// tooMany reports whether the plan would mark more than this share of the available media.
-func (p mediaPlan) tooMany(percent int64) bool {
-	return int64(len(p.lost))*100 > int64(p.available)*percent
 }
 
 // plan checks all media that may be in the root. A batch counts only if the marker existed before and after it.
@@ -192,7 +187,7 @@ func (m *MediaSweep) addBatch(root, library *os.Root, media []download.LyingMedi
 	return m.marked()
 }
 
-// apply marks what was found, each medium in a database transaction of its own.
+// apply marks what was found, each medium in its own database transaction.
 func (m *MediaSweep) apply(ctx context.Context, plan mediaPlan) error {
 	for to, media := range map[string][]download.LyingMedium{download.MediaMissing: plan.lost, download.MediaAvailable: plan.found} {
 		for _, medium := range media {
@@ -207,13 +202,13 @@ func (m *MediaSweep) apply(ctx context.Context, plan mediaPlan) error {
 	}
 
 	if len(plan.lost)+len(plan.found) > 0 {
-		m.Log.Info("media were marked", "missing", len(plan.lost), "available", len(plan.found))
+		m.Log.Info("media marked", "missing", len(plan.lost), "available", len(plan.found))
 	}
 	return nil
 }
 
-// marked returns nil if the root holds the marker now. It opens the root anew: a mount may come and go over an open
-// folder.
+// marked returns nil if the root currently contains the marker. It reopens the root: a mount may come and go over an
+// open folder.
 func (m *MediaSweep) marked() error {
 	info, err := os.Stat(filepath.Join(m.Root, MediaMarker))
 	switch {
@@ -224,17 +219,13 @@ func (m *MediaSweep) marked() error {
 	}
 }
 
-// place returns where a path of qBittorrent is below the root; false: elsewhere.
+// place returns where a qBittorrent path is below the root; false: elsewhere.
 func (m *MediaSweep) place(file string) (place string, ok bool) {
-	base := path.Clean(filepath.ToSlash(m.SavePath))
-	if m.SavePath == "" {
-		base = path.Clean(filepath.ToSlash(m.Root))
-	}
-	place, ok = strings.CutPrefix(path.Clean(file), strings.TrimSuffix(base, "/")+"/")
-	return place, ok && filepath.IsLocal(place)
+	place, ok = qbittorrent.Below(cmp.Or(m.SavePath, m.Root), file)
+	return place, ok && place != "."
 }
 
-// exists reports whether there is a file or a folder. A path that leads out of the root does not exist.
+// exists reports whether a file or folder exists. A path that leads out of the root does not.
 func exists(root *os.Root, place string) (bool, error) {
 	_, err := root.Stat(filepath.FromSlash(place))
 	switch {
@@ -245,14 +236,6 @@ func exists(root *os.Root, place string) (bool, error) {
 	default:
 		return false, err
 	}
-}
-
-// withoutPath keeps paths out of the log and of the history.
-func withoutPath(err error) error {
-	if problem, ok := errors.AsType[*fs.PathError](err); ok {
-		return problem.Err
-	}
-	return err
 }
 
 func (m *MediaSweep) count(result string) {

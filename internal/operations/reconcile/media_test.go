@@ -19,7 +19,7 @@ import (
 	"stagecoach/internal/store/notice"
 )
 
-// mediaRig is a library whose files lie in a folder.
+// mediaRig is a library with its files in a folder.
 type mediaRig struct {
 	t     *testing.T
 	store *store.Store
@@ -48,7 +48,7 @@ func newMediaRig(t *testing.T, n int) *mediaRig {
 	r.exec(`INSERT INTO users (telegram_id, status) VALUES (7, 'ACTIVE')`)
 	r.exec(`INSERT INTO books (title, creator_id, state) SELECT 'b', 1, 'Library' FROM generate_series(1, $1::int)`, n)
 	r.exec(
-		`INSERT INTO media_assets (book_id, media_type, status, path, source_url) SELECT id, 'text', 'available', '/downloads/job-' || id || '/a.epub', 'x' FROM books`,
+		`INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url) SELECT id, 'text', id, 'available', '/downloads/job-' || id || '/a.epub', 'x' FROM books`,
 	)
 	for i := range n {
 		r.put(i + 1)
@@ -91,7 +91,7 @@ func (r *mediaRig) remove(name string) {
 	}
 }
 
-// sweepOnce lets a sweep run, as a worker does, and returns its result.
+// sweepOnce runs a sweep like a worker, and returns its result.
 func (r *mediaRig) sweepOnce() string {
 	r.t.Helper()
 	r.swept = nil
@@ -106,7 +106,7 @@ func (r *mediaRig) sweepOnce() string {
 	return strings.Join(r.swept, " ")
 }
 
-// want checks a book's state and what became of its text.
+// want checks a book's state and its text's status.
 func (r *mediaRig) want(when string, book int64, state, status string) {
 	r.t.Helper()
 	got, err := r.store.Downloads.BookByID(r.t.Context(), book)
@@ -121,12 +121,12 @@ func (r *mediaRig) want(when string, book int64, state, status string) {
 	}
 }
 
-// TestMediaGoAndComeBack takes a file away and puts it back: the sweep follows, but for what a person has deleted.
+// TestMediaGoAndComeBack removes a file and puts it back: the sweep follows, except for what a person has deleted.
 func TestMediaGoAndComeBack(t *testing.T) {
 	t.Parallel()
 	r := newMediaRig(t, 1100) // three batches
 	r.exec(
-		`INSERT INTO media_assets (book_id, media_type, status, path, source_url) VALUES (3, 'audio', 'available', '/elsewhere/a.mp3', 'x')`,
+		`INSERT INTO media_assets (book_id, media_type, job_id, status, path, source_url) VALUES (3, 'audio', 5000, 'available', '/elsewhere/a.mp3', 'x')`,
 	)
 
 	r.take(7)
@@ -157,7 +157,7 @@ func TestMediaGoAndComeBack(t *testing.T) {
 	}
 }
 
-// TestTooManyMediaAreMissing wants a sweep to mark nothing when more than five of a hundred files are gone, and to
+// TestTooManyMediaAreMissing requires a sweep to mark nothing if more than five of a hundred files are gone, and to
 // raise an alert.
 func TestTooManyMediaAreMissing(t *testing.T) {
 	t.Parallel()
@@ -219,7 +219,7 @@ func TestMediaAreNotLookedForElsewhere(t *testing.T) {
 	r.want("the marker is back", 1, download.BookArchive, download.MediaMissing)
 }
 
-// TestMediaOfTheLibraryFolder looks for imported files in the library folder.
+// TestMediaOfTheLibraryFolder checks imported files in the library folder.
 func TestMediaOfTheLibraryFolder(t *testing.T) {
 	t.Parallel()
 	r := newMediaRig(t, 100)

@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 )
 
-// pausedTemporal is a Temporal that an operator has paused all workflows of.
+// pausedTemporal is a Temporal with all workflows paused by an operator.
 type pausedTemporal struct{ client.Client }
 
 func (pausedTemporal) DescribeWorkflowExecution(
@@ -24,7 +24,7 @@ func (pausedTemporal) DescribeWorkflowExecution(
 	}}, nil
 }
 
-// TestPausedWorkflowsAreAlive describes a workflow that an operator has paused: nothing is lost.
+// TestPausedWorkflowsAreAlive describes a workflow paused by an operator: nothing is lost.
 func TestPausedWorkflowsAreAlive(t *testing.T) {
 	t.Parallel()
 	s := newSweeper(&Reconciler{Temporal: pausedTemporal{}})

@@ -1,5 +1,5 @@
 // Package reconcile makes the record and Temporal agree: the reconciler while both run, Restore after one of them was
-// set back.
+// restored from a backup.
 package reconcile
 
 import (
@@ -17,7 +17,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// Store is what the reconciler needs of the record.
+// Store is what the reconciler needs from the record.
 type Store interface {
 	NoteFinding(ctx context.Context, f operations.Finding) (noted operations.Finding, fresh bool, err error)
 	SettleFinding(ctx context.Context, id int64, done string) error
@@ -30,7 +30,7 @@ type Store interface {
 
 // Reconciler finds live rows without a running workflow, and running workflows without a live row, and repairs them:
 // when an operator terminates or resets a workflow, when a start was lost, or when one of the two was restored from a
-// backup. Reconcile looks at what is new, three times a minute. Compare compares everything, once an hour.
+// backup. Reconcile checks what is new, three times a minute. Compare compares everything, once an hour.
 type Reconciler struct {
 	Temporal  client.Client
 	Namespace string // of Temporal
@@ -39,20 +39,20 @@ type Reconciler struct {
 	Log       *slog.Logger
 	// a workflow whose row ended, or one that began, within this time may be about to follow; default 30 s
 	Grace time.Duration
-	Lists *rate.Limiter // of requests to visibility, which all users of a server share; nil: no limit
+	Lists *rate.Limiter // of visibility requests, whose capacity all users of a server share; nil: no limit
 
 	OnFinding func(workload, finding string)  // counts new incidents; nil: not counted
 	OnSweep   func(err error)                 // counts sweeps; nil: not counted
-	Trigger   func(ctx context.Context) error // starts a comparison soon, unless one runs; nil: nobody does
+	Trigger   func(ctx context.Context) error // starts a comparison soon, unless one is running; nil: none is started
 	Webhooks  *Webhooks                       // whose workflows are kept running, too; nil: none
 }
 
-// ListsPerSecond is a fifth of the requests to visibility that a server allows to a namespace by default.
+// ListsPerSecond is a fifth of the visibility requests that a server allows per namespace by default.
 const ListsPerSecond = 2
 
 const (
 	settled   = 5 * time.Second // a younger row may still be on its way to Temporal
-	vanished  = time.Minute     // an open finding that was not met for so long counts as gone
+	vanished  = time.Minute     // an open finding not found for this long counts as gone
 	pageLimit = 1000
 
 	overlap       = 5 * time.Minute // of two sweeps: Temporal's lists lag
@@ -63,22 +63,22 @@ const (
 type Sweep struct {
 	At       time.Time      `json:"at"`
 	Millis   int64          `json:"ms"`
-	Closed   int            `json:"closed"`        // workflows that it has looked at because they closed before their end
+	Closed   int            `json:"closed"`        // workflows checked because they closed before their end
 	Findings int            `json:"findings"`      // new ones
 	Day      map[string]int `json:"day,omitempty"` // findings of the last 24 hours by kind
 
-	// What the next sweep begins with.
-	Since     time.Time           `json:"since"`               // it looks at workflows that closed after it, less overlap
+	// The next sweep's starting point.
+	Since     time.Time           `json:"since"`               // it checks workflows that closed after this, less overlap
 	Unsettled map[string][]string `json:"unsettled,omitempty"` // entities that could not be settled, by workload
 
-	// Of the last comparison.
+	// From the last comparison.
 	ComparedAt *time.Time     `json:"compared_at,omitempty"` // when it began; nil: not all workloads were compared yet
 	Live       map[string]int `json:"live"`                  // rows by workload
 	Running    map[string]int `json:"running"`               // workflows by workload
 }
 
-// Reconcile is one sweep. It continues from the last one; the zero Sweep: there was none. A row or workflow that nothing
-// happens to costs nothing. A sweep that could not check everything fails, and is repeated.
+// Reconcile is one sweep. It continues from the last one; the zero Sweep means none. An idle row or workflow costs
+// nothing. A sweep that could not check everything fails, and is retried.
 func (r *Reconciler) Reconcile(ctx context.Context, last Sweep) (Sweep, error) {
 	ctx, stop := temporalio.WithWatchdog(ctx)
 	defer stop()
@@ -95,7 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, last Sweep) (Sweep, error) {
 	return s.sweep, temporalio.LoopOutcome(ctx)
 }
 
-// sweeper is what one attempt of an activity remembers.
+// sweeper is the state of one attempt of an activity.
 type sweeper struct {
 	*Reconciler
 	grace time.Duration
@@ -129,8 +129,7 @@ func (s *sweeper) sweepAll(ctx context.Context, last Sweep) error {
 	return err
 }
 
-// boundUnsettled keeps the result of a sweep small. The next sweep finds what is left out by looking back as far as this
-// one.
+// boundUnsettled keeps a sweep's result small. The next sweep finds what is left out by going back as far as this one.
 func (s *sweeper) boundUnsettled(since time.Time) {
 	room := mostUnsettled
 	for name, left := range s.sweep.Unsettled {

@@ -11,15 +11,14 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// RestoreStore is what a restore needs of the record.
+// RestoreStore is what a restore needs from the record.
 type RestoreStore interface {
 	AfterRestore(ctx context.Context) error
 }
 
-// Restore makes the record and Temporal agree after either was set back to an earlier moment, or Temporal was lost. No
+// Restore makes the record and Temporal agree after either was restored to an earlier state, or Temporal was lost. No
 // service may run meanwhile. The record decides: the workflows of live rows start anew from it, and a workflow without
-// a live row is terminated. A delivery that may have been sent since then is never sent again. A repeated call is
-// harmless.
+// a live row is terminated. A delivery that may have been sent since then is never sent again. Idempotent.
 type Restore struct {
 	Temporal  client.Client
 	Store     RestoreStore
@@ -30,7 +29,6 @@ type Restore struct {
 	unknown, terminated int
 }
 
-// Run restores.
 func (r *Restore) Run(ctx context.Context) error {
 	if err := r.Store.AfterRestore(ctx); err != nil {
 		return err
@@ -52,7 +50,16 @@ func (r *Restore) Run(ctx context.Context) error {
 	}
 
 	for _, workload := range r.Workloads {
-		if err := r.terminateOrphans(ctx, workload); err != nil {
+		// Those whose rows do not exist, or have ended. A failed transaction that waits for an operator needs no workflow: a
+		// retry starts it.
+		workflows := open(workload.WorkflowType())
+		err := eachWorkflow(ctx, r.Temporal, nil, workflows, func(info *workflowpb.WorkflowExecutionInfo) error {
+			if id := info.Execution.WorkflowId; !r.live[id] {
+				return r.terminate(ctx, id)
+			}
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -72,17 +79,6 @@ func (r *Restore) restore(ctx context.Context, row service.LiveRow) error {
 	}
 	r.unknown++
 	return r.terminate(ctx, id)
-}
-
-// terminateOrphans terminates workflows whose rows do not exist, or have ended. A failed transaction that waits for an
-// operator needs no workflow: a retry starts it.
-func (r *Restore) terminateOrphans(ctx context.Context, w service.Workload) error {
-	return eachWorkflow(ctx, r.Temporal, nil, open(w.WorkflowType()), func(info *workflowpb.WorkflowExecutionInfo) error {
-		if id := info.Execution.WorkflowId; !r.live[id] {
-			return r.terminate(ctx, id)
-		}
-		return nil
-	})
 }
 
 func (r *Restore) terminate(ctx context.Context, id string) error {

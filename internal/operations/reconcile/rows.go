@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/service"
 )
 
-// eachPageOf calls do for the rows that list returns, which were made at least age ago, a page at a time.
+// eachPageOf calls do for the rows returned by list, created at least age ago, a page at a time.
 func eachPageOf(
 	ctx context.Context, list func(ctx context.Context, age time.Duration, after int64, limit int) ([]service.LiveRow, error),
 	age time.Duration, do func([]service.LiveRow) error,
@@ -26,9 +26,9 @@ func eachPageOf(
 	}
 }
 
-// liveRows remembers many live rows, with eight bytes each: 56 bits of a hash of the workflow's id, seven bits for the
-// state, and one bit that tells whether the workflow was met. The hash has a seed of its own, so that two rows that look
-// the same in one comparison differ in the next.
+// liveRows remembers many live rows in eight bytes each: 56 bits of a hash of the workflow's id, seven bits for the
+// state, and one bit for whether the workflow was seen. The hash is seeded, so that two rows that collide in one
+// comparison differ in the next.
 type liveRows struct {
 	seed   maphash.Seed
 	states []string
@@ -49,7 +49,7 @@ func (l *liveRows) add(about service.Row) {
 
 func (l *liveRows) hash(id string) uint64 { return maphash.String(l.seed, id) & hashBits }
 
-// number numbers the states. No workload has more than seven bits can tell.
+// number numbers the states. No workload has more than fit in seven bits.
 func (l *liveRows) number(state string) uint64 {
 	at := slices.Index(l.states, state)
 	if at < 0 {
@@ -61,14 +61,14 @@ func (l *liveRows) number(state string) uint64 {
 
 func (l *liveRows) sort() { slices.Sort(l.prints) }
 
-// find returns where a workflow's row is.
+// find returns the index of a workflow's row.
 func (l *liveRows) find(id string) (at int, known bool) {
 	hash := l.hash(id)
 	at, _ = slices.BinarySearch(l.prints, hash)
 	return at, at < len(l.prints) && l.prints[at]&hashBits == hash
 }
 
-// meet notes that a workflow runs. It reports whether there is a live row for it, and whether that has this state.
+// meet records that a workflow is running. It reports whether there is a live row for it, and whether in this state.
 func (l *liveRows) meet(id, state string) (known, same bool) {
 	at, known := l.find(id)
 	if !known {
@@ -78,7 +78,7 @@ func (l *liveRows) meet(id, state string) (known, same bool) {
 	return true, l.states[l.prints[at]&stateBits>>1] == state
 }
 
-// lost returns those of the rows whose workflow was not met. Rows that were added later are not among them.
+// lost returns the rows whose workflow was not seen. Rows added later are not among them.
 func (l *liveRows) lost(rows []service.LiveRow) (lost []service.LiveRow) {
 	for _, row := range rows {
 		at, known := l.find(row.About().WorkflowID)

@@ -15,7 +15,7 @@ type listedRow struct {
 
 func (r listedRow) About() service.Row { return service.Row{WorkflowID: r.id} }
 
-// TestLiveRows remembers many rows, meets some of their workflows, and tells afterwards which were not met.
+// TestLiveRows remembers many rows, sees some of their workflows, and then returns those not seen.
 func TestLiveRows(t *testing.T) {
 	t.Parallel()
 	const n = 100_000
@@ -62,7 +62,7 @@ func TestLiveRows(t *testing.T) {
 	}
 }
 
-// TestNoLiveRows meets a workflow where there are no rows.
+// TestNoLiveRows sees a workflow although there are no rows.
 func TestNoLiveRows(t *testing.T) {
 	t.Parallel()
 	rows := newLiveRows()

@@ -12,8 +12,8 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// settleAll settles live rows, and returns the entities that are to be asked for again; reset has the workflows with a
-// run that was terminated a short time ago.
+// settleAll settles live rows, and returns the entities to query again; reset has the workflows with a recently
+// terminated run.
 func (s *sweeper) settleAll(
 	ctx context.Context, w service.Workload, rows []service.LiveRow, reset map[string]bool,
 ) (left []string) {
@@ -32,12 +32,12 @@ func (s *sweeper) settleAll(
 	return left
 }
 
-// settle makes sure that a live row is driven: it asks Temporal about the row's workflow. done: false when that is to be
-// asked again later.
+// settle makes sure that a live row is driven, by querying Temporal about the row's workflow. done: false if that must
+// be repeated later.
 func (s *sweeper) settle(ctx context.Context, w service.Workload, row service.LiveRow, reset bool) (done bool, err error) {
 	about := row.About()
 	f := operations.Finding{Workload: w.Name(), Entity: about.Entity, WorkflowID: about.WorkflowID}
-	if about.NeverStarted { // the workflow under its id may be that of the previous row
+	if about.NeverStarted { // the workflow under its id may be the previous row's
 		f.Finding = operations.FindingNotStarted
 		return true, s.repair(ctx, f, started(row.Start))
 	}
@@ -90,7 +90,7 @@ func started(start func(context.Context) error) repair {
 	return func(ctx context.Context) (string, error) { return operations.DoneStarted, start(ctx) }
 }
 
-// repair records a finding and then acts on it. A finding whose repair fails stays open: the next sweep meets it again.
+// repair records a finding and then acts on it. A finding whose repair fails stays open: the next sweep finds it again.
 func (s *sweeper) repair(ctx context.Context, f operations.Finding, do repair) error {
 	noted, fresh, err := s.Store.NoteFinding(ctx, f)
 	if err != nil {
@@ -119,11 +119,11 @@ func (s *sweeper) repair(ctx context.Context, f operations.Finding, do repair) e
 	return s.Store.SettleFinding(ctx, noted.ID, done)
 }
 
-// refreshAgainAfter limits the signals to a workflow that ignores the refresh signal: it gets one in this time.
+// refreshAgainAfter is the minimum interval between refresh signals to a workflow that ignores them.
 const refreshAgainAfter = 10 * time.Minute
 
-// refresh signals a running workflow to read the record again when it was reset, or when it shows another state than the
-// record has.
+// refresh signals a running workflow to read the record again if it was reset, or if it shows another state than the
+// record.
 func (s *sweeper) refresh(ctx context.Context, f operations.Finding, row service.LiveRow, now execution) error {
 	about := row.About()
 	if now.busy || !now.reset && now.stage == about.State {
@@ -140,8 +140,8 @@ func (s *sweeper) refresh(ctx context.Context, f operations.Finding, row service
 	return s.repair(ctx, f, func(ctx context.Context) (string, error) { return operations.DoneRefreshed, row.Refresh(ctx) })
 }
 
-// orphans terminates those of these workflows that run though their rows have ended, or do not exist. Young workflows,
-// and those that are about to end, are left alone.
+// orphans terminates the workflows among these whose rows have ended, or do not exist. Young workflows, and those about
+// to end, are left alone.
 func (s *sweeper) orphans(ctx context.Context, w service.Workload, keys []string) error {
 	if len(keys) == 0 {
 		return nil

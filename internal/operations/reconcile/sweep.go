@@ -16,7 +16,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// prepare does what a sweep begins with in each workload: what all its rows need, the rows whose workflow was never
+// prepare is the beginning of a sweep in each workload: what all its rows need, the rows whose workflow was never
 // started, and those that the last sweep could not settle.
 func (s *sweeper) prepare(ctx context.Context, w service.Workload, unsettled []string) error {
 	if err := w.Prepare(ctx); err != nil {
@@ -53,7 +53,7 @@ func (s *sweeper) leave(w service.Workload, entities []string) {
 // The statuses of closed workflows. They are named one by one: the lists of a server with an SQL database give running
 // workflows a late CloseTime.
 const (
-	lostStatuses   = `"Failed", "Canceled", "Terminated", "TimedOut"` // of which a row may not have got the end
+	lostStatuses   = `"Failed", "Canceled", "Terminated", "TimedOut"` // a row may not have got such an end
 	closedStatuses = lostStatuses + `, "Completed"`
 )
 
@@ -99,8 +99,7 @@ func (s *sweeper) closed(ctx context.Context, since time.Time) error {
 	})
 }
 
-// keysIn returns the keys of a workload's workflows in a page. Workflows that were started by hand under other ids have
-// none.
+// keysIn returns the keys of a workload's workflows in a page. Workflows started by hand under other ids have none.
 func keysIn(w service.Workload, page []*workflowpb.WorkflowExecutionInfo) (keys []string) {
 	for _, info := range page {
 		if key, ours := strings.CutPrefix(info.Execution.WorkflowId, w.Name()+"/"); ours {
@@ -133,8 +132,8 @@ func liveOf(ctx context.Context, w service.Workload, keys []string) ([]service.L
 	return w.LiveOf(ctx, settled, entities)
 }
 
-// compareAfterOutage triggers a comparison when no sweep has looked for so long that Temporal may have forgotten what
-// closed meanwhile, and when there was none, as after a restore.
+// compareAfterOutage triggers a comparison if there was no sweep for so long that Temporal may have forgotten what
+// closed meanwhile, and if there was none at all, as after a restore.
 func (s *sweeper) compareAfterOutage(ctx context.Context, since time.Time) error {
 	due := since.IsZero() || s.sweep.ComparedAt == nil
 	if age := s.sweep.At.Sub(since); !due && age > overlap {
@@ -150,7 +149,7 @@ func (s *sweeper) compareAfterOutage(ctx context.Context, since time.Time) error
 
 	err := s.Trigger(ctx)
 	if temporalio.IsNotFound(err) {
-		return nil // a worker that starts makes the schedule soon
+		return nil // a starting worker creates the schedule soon
 	}
 	return err
 }

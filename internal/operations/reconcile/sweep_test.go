@@ -10,7 +10,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// TestUnsettledIsBounded leaves more rows than a sweep hands to the next one: the next one looks back as far as this one.
+// TestUnsettledIsBounded leaves more rows than a sweep hands to the next one: the next one goes back as far as this
+// one.
 func TestUnsettledIsBounded(t *testing.T) {
 	t.Parallel()
 	before, now := time.Now().Add(-time.Minute), time.Now()
@@ -31,7 +32,7 @@ func TestUnsettledIsBounded(t *testing.T) {
 	}
 }
 
-// TestListsAreLimited asks for a list when the limit allows none.
+// TestListsAreLimited requests a list when the limit allows none.
 func TestListsAreLimited(t *testing.T) {
 	t.Parallel()
 	var never struct{ client.Client } // a request would panic

@@ -16,7 +16,7 @@ import (
 	"stagecoach/internal/temporalio"
 )
 
-// WebhookStore is what Webhooks need of the record.
+// WebhookStore is what Webhooks need from the record.
 type WebhookStore interface {
 	Active(ctx context.Context, ids []int64) ([]int64, error)
 	Live(ctx context.Context, age time.Duration, after int64, limit int) ([]webhook.Live, error)
@@ -28,12 +28,12 @@ type Webhooks struct {
 	Store    WebhookStore
 	Log      *slog.Logger
 	Lists    *rate.Limiter // as a Reconciler's
-	// Signal signals a webhook's workflow, and starts it when it does not run.
+	// Signal signals a webhook's workflow, starting it if it is not running.
 	Signal func(ctx context.Context, id int64, signal string) error
 }
 
-// reopen starts the workflows that have closed although their webhooks are active, such as those that an operator has
-// terminated. A reset, too, closes a run: the next one may have missed a signal.
+// reopen starts the workflows that have closed although their webhooks are active, such as those terminated by an
+// operator. A reset also closes a run: the next one may have missed a signal.
 func (w *Webhooks) reopen(ctx context.Context, closed []*workflowpb.WorkflowExecutionInfo) error {
 	var ids []int64
 	for _, info := range closed {
@@ -52,7 +52,7 @@ func (w *Webhooks) reopen(ctx context.Context, closed []*workflowpb.WorkflowExec
 	}
 
 	for _, id := range active {
-		w.Log.Info("a webhook whose workflow has closed is signalled", "webhook", id)
+		w.Log.Info("signalling a webhook whose workflow has closed", "webhook", id)
 		if err := w.Signal(ctx, id, lifecycle.WebhookWake); err != nil {
 			return err
 		}
@@ -61,9 +61,9 @@ func (w *Webhooks) reopen(ctx context.Context, closed []*workflowpb.WorkflowExec
 	return nil
 }
 
-// Compare compares all active webhooks with all running workflows. It starts the workflows that active webhooks lack,
-// and wakes those that neither wait nor send. A workflow without an active webhook is signalled, so that it sees that
-// and ends.
+// Compare compares all active webhooks with all running workflows. It starts the missing workflows of active webhooks,
+// and wakes those that neither wait nor send. A workflow without an active webhook is signalled, so that it notices and
+// ends.
 func (w *Webhooks) Compare(ctx context.Context) error {
 	idle := map[string]bool{} // running workflows without an active webhook
 	err := eachWorkflow(ctx, w.Temporal, w.Lists, open(lifecycle.WebhookType), func(info *workflowpb.WorkflowExecutionInfo) error {
@@ -83,7 +83,7 @@ func (w *Webhooks) Compare(ctx context.Context) error {
 		for _, live := range page {
 			after = live.ID
 			if id := lifecycle.WebhookID(live.ID); !idle[id] || live.Stuck {
-				w.Log.Info("a webhook is signalled again", "webhook", live.ID, "runs", idle[id])
+				w.Log.Info("signalling a webhook again", "webhook", live.ID, "runs", idle[id])
 				if err := w.Signal(ctx, live.ID, lifecycle.WebhookWake); err != nil {
 					return err
 				}

@@ -17,7 +17,7 @@ func (s *Status) addJobError(e operations.WorkloadErrorCount) {
 	}
 }
 
-// jobs fills in what the record says of waiting and held deliveries.
+// jobs fills in what is recorded about waiting and claimed deliveries.
 func (r *Reporter) jobs(ctx context.Context, s *Status) (err error) {
 	s.QueueDepth = s.InState[lifecycle.WorkloadDelivery][string(lifecycle.DeliveryQueued)]
 	held, err := r.o.Store.Deliveries.Held(ctx, r.o.StuckAfter, maxStuck)

@@ -2,10 +2,10 @@ package status
 
 import "context"
 
-// QBittorrent is the outcome of the polls of qBittorrent.
+// QBittorrent is the outcome of polling qBittorrent.
 type QBittorrent struct {
 	Answers   bool     // it answered the last poll, and that poll is recent
-	AnswerAge *float64 // seconds since its last answer; nil: there was none
+	AnswerAge *float64 // seconds since its last answer; nil: none
 	Error     string   // a fault code, while it does not answer
 }
 

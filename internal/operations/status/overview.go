@@ -20,8 +20,8 @@ const (
 
 // Overview is the part of a status that covers all workloads. Times are seconds.
 type Overview struct {
-	PaymentQueue int64 // payments that have the wallet's turn or wait for it
-	NeedsReview  int64 // transactions; up to 10,000, as the findings
+	PaymentQueue int64 // payments that hold the wallet or wait for it
+	NeedsReview  int64 // transactions; up to 10,000, like the findings
 	Wallet       transaction.WalletState
 
 	Queues          []Queue
@@ -30,41 +30,41 @@ type Overview struct {
 	Outside         []Outside
 	Errors          []operations.WorkloadErrorCount // of all workloads, in the last 24 hours
 	Alerts          []notice.OpenAlert
-	Stops           []transaction.Switch // what stops payments now
+	Stops           []transaction.Switch // what currently stops payments
 	Findings        []operations.Finding // the last ones
-	OpenFindings    int64                // not repaired yet
+	OpenFindings    int64                // not yet repaired
 	RecentFindings  int64                // of the last minutes
 }
 
-// Worker is a process of the worker or of the API.
+// Worker is a process of the worker or the API.
 type Worker struct {
 	Identity  string
 	Service   string // empty: only Temporal knows it
 	Version   string
 	Build     string // of a worker deployment; empty: none
 	LastHeard float64
-	InFlight  *int // activities; nil: not known
+	InFlight  *int // activities; nil: unknown
 	Queues    []string
 }
 
-// Outside is the outcome of the last calls to a system outside.
+// Outside is the outcome of the last calls to an external system.
 type Outside struct {
 	Name       string
 	Answers    bool     // the last call succeeded
 	SuccessAge *float64 // nil: no call has succeeded yet
 	FailureAge *float64 // nil: no call has failed yet
 	Error      string   // a fault code: of the last failure
-	FailingFor *float64 // nil: it does not fail
+	FailingFor *float64 // nil: it is not failing
 }
 
-// watched fills in incidents, findings, outside systems and processes.
+// watched fills in incidents, findings, external systems and processes.
 func (r *Reporter) watched(ctx context.Context, s *Status) error {
 	seen, err := r.o.Store.Operations.Watched(ctx, processSilent, lastFindings)
 	if err != nil {
 		return err
 	}
 
-	s.Alerts, s.Findings = seen.Alerts, seen.Findings
+	s.Alerts, s.Findings = append(seen.Alerts, r.o.Store.Notices.Unwritten()...), seen.Findings
 	for _, o := range seen.Outside {
 		s.Outside = append(s.Outside, Outside{
 			Name: o.Name, Answers: o.FailingSince == nil, SuccessAge: age(o.SucceededAt), FailureAge: age(o.FailedAt),
@@ -76,7 +76,7 @@ func (r *Reporter) watched(ctx context.Context, s *Status) error {
 	return nil
 }
 
-// workersOf merges what the processes report of themselves with what Temporal knows of them.
+// workersOf merges what the processes report about themselves with what Temporal knows.
 func workersOf(processes []operations.Process, pollers []poller) []Worker {
 	byIdentity := map[string]Worker{}
 	for _, p := range processes {

@@ -17,7 +17,7 @@ const queueTime = 2 * time.Second
 type Queue struct {
 	Name      string
 	Kind      string // workflow, activity
-	Depth     int64  // tasks that wait
+	Depth     int64  // waiting tasks
 	OldestAge float64
 	Workers   int // processes that poll it
 }
@@ -28,8 +28,8 @@ type poller struct {
 	age                    float64 // seconds
 }
 
-// queues asks Temporal for waiting tasks and pollers. A worker polls at least once a minute while it has room; a worker
-// without room is known by the heartbeats of its jobs.
+// queues queries Temporal for waiting tasks and pollers. A worker polls at least once a minute while it has room; one
+// without room is known by its jobs' heartbeats.
 func (r *Reporter) queues(ctx context.Context, s *Status) error {
 	ctx, cancel := context.WithTimeout(ctx, queueTime)
 	defer cancel()
@@ -58,7 +58,7 @@ func (r *Reporter) queues(ctx context.Context, s *Status) error {
 	asking.Wait()
 	for _, a := range asked {
 		if a.err != nil {
-			r.o.Log.Warn("the task queue cannot be described", "queue", a.queue.Name, "error", a.err)
+			r.o.Log.Warn("describing the task queue failed", "queue", a.queue.Name, "error", a.err)
 			continue
 		}
 

@@ -9,11 +9,11 @@ import (
 	"stagecoach/internal/store"
 )
 
-// lying is how many entities of each workload have ended and lie in the record.
+// lying is how many ended entities of each workload are in the record.
 const lying = 20_000
 
-// TestStatusReadsFewRows fills the record with what has ended, and wants a status to read little of it: PostgreSQL
-// tells how many rows it has read.
+// TestStatusReadsFewRows fills the record with ended entities, and requires a status to read few of them: PostgreSQL
+// reports how many rows it has read.
 func TestStatusReadsFewRows(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t)
@@ -35,7 +35,7 @@ func TestStatusReadsFewRows(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	s.Close() // a session that ends tells PostgreSQL what it has read
+	s.Close() // PostgreSQL gets a session's statistics when it ends
 	read := testdb.RowsRead(t, url) - before
 
 	for workload, state := range map[string]string{
@@ -51,7 +51,7 @@ func TestStatusReadsFewRows(t *testing.T) {
 	}
 }
 
-// fill writes entities that have ended, with an event of a minute ago each.
+// fill writes ended entities, with an event of a minute ago each.
 func fill(t *testing.T, url string) {
 	t.Helper()
 	exec(t, url, `INSERT INTO users (telegram_id, status) VALUES (7, 'ACTIVE')`)

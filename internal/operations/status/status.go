@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// A status is read again only after this time. It is less than the 150 ms that an open page waits after an event, so
-	// that the page never shows what was before the event.
+	// The minimum age before a status is read again. It is less than the 150 ms that an open page waits after an event, so
+	// that the page never shows the state before the event.
 	freshFor     = 100 * time.Millisecond
-	aboveFor     = time.Minute // users above a limit are read again only after this time
-	maxAbove     = 20          // of each limit
+	aboveFor     = time.Minute // minimum age before users above a limit are read again
+	maxAbove     = 20          // per limit
 	errorsWithin = 24 * time.Hour
 	maxErrors    = 10
 	maxStuck     = 100
@@ -36,13 +36,13 @@ type Options struct {
 	Namespace  string        // of Temporal; default "default"
 	Queue      string        // the task queue whose depth is QueueDepth; default: that of deliveries
 	Queues     []string      // all task queues; default: that one
-	StuckAfter time.Duration // the greatest age of a held job's heartbeat; default 30 s
-	PollGap    time.Duration // the greatest age of qBittorrent's last answer; 0: there is no qBittorrent
+	StuckAfter time.Duration // maximum age of a claimed job's heartbeat; default 30 s
+	PollGap    time.Duration // maximum age of qBittorrent's last answer; 0: there is no qBittorrent
 	Log        *slog.Logger  // default: none
 
-	// TokenExpiry returns when the storage's access token ends; zero: there is none, or it never ends.
+	// TokenExpiry returns when the storage's access token expires; zero: there is none, or it never expires.
 	TokenExpiry func(context.Context) (time.Time, error)
-	// TokenRenews reports whether the token is renewed without a person; nil: it is.
+	// TokenRenews reports whether the token is renewed automatically; nil: it is.
 	TokenRenews func(context.Context) (bool, error)
 }
 
@@ -50,7 +50,7 @@ type Options struct {
 type Reporter struct {
 	o Options
 
-	mu      sync.Mutex // guards the fields below; held while a status is read, so that parallel requests cost one read
+	mu      sync.Mutex // guards the fields below; held while a status is read, so that concurrent requests cost one read
 	last    Status
 	above   []operations.AboveQuota
 	aboveAt time.Time
@@ -75,20 +75,20 @@ type Status struct {
 	QueueKnown         bool                        // the depth is Temporal's; false: it is the record's count of QUEUED
 	InState            map[string]map[string]int64 // by workload; all states
 	WorkerHeartbeatAge *float64                    // since a worker's last heartbeat; nil: there is no worker
-	TokenExpiresIn     *float64                    // of the storage's access token; nil when unknown or endless
+	TokenExpiresIn     *float64                    // of the storage's access token; nil if unknown or unlimited
 	TopErrors          []operations.ErrorCount     // of the last 24 hours
-	StuckJobs          []int64                     // held jobs whose heartbeat is too old
+	StuckJobs          []int64                     // claimed jobs whose heartbeat is too old
 
 	AboveLimits []operations.AboveQuota // users who have more than a limit allows, as of the last minute
 
-	QBittorrent *QBittorrent // nil when there is none
+	QBittorrent *QBittorrent // nil if there is none
 
 	Overview
 
-	pollers []poller // processes that poll queues; workers are made from them
+	pollers []poller // processes that poll queues, from which workers are derived
 }
 
-// Now returns a status that is at most freshFor old. Only the record is required: unknown facts of Temporal and of the
+// Now returns a status at most freshFor old. Only the record is required: unknown facts about Temporal and the
 // storage's token are left out.
 func (r *Reporter) Now(ctx context.Context) (Status, error) {
 	r.mu.Lock()
@@ -153,13 +153,13 @@ func (r *Reporter) errors(ctx context.Context, s *Status) error {
 	return err
 }
 
-// aboveLimits reads once a minute which users are above a limit. When the read fails, the last answer stays.
+// aboveLimits reads once a minute which users are above a limit. If the read fails, the last answer stays.
 func (r *Reporter) aboveLimits(ctx context.Context, s *Status) error {
 	if time.Since(r.aboveAt) >= aboveFor {
 		r.aboveAt = time.Now()
 		above, err := r.o.Store.Operations.AboveQuotas(ctx, maxAbove)
 		if err != nil {
-			r.o.Log.Warn("who is above a limit is unknown", "error", err)
+			r.o.Log.Warn("reading users above limits failed", "error", err)
 		} else {
 			r.above = above
 		}
@@ -169,7 +169,7 @@ func (r *Reporter) aboveLimits(ctx context.Context, s *Status) error {
 	return nil
 }
 
-// token fills in when the storage's token ends, if that is known.
+// token fills in when the storage's token expires, if known.
 func (r *Reporter) token(ctx context.Context, s *Status) error {
 	if r.o.TokenExpiry == nil {
 		return nil
@@ -178,7 +178,7 @@ func (r *Reporter) token(ctx context.Context, s *Status) error {
 	at, err := r.o.TokenExpiry(ctx)
 	switch {
 	case err != nil:
-		r.o.Log.Warn("the end of the storage's token is unknown", "error", err)
+		r.o.Log.Warn("expiry of the storage token unknown", "error", err)
 	case !at.IsZero():
 		s.TokenExpiresIn = new(max(0, time.Until(at).Seconds()))
 	}

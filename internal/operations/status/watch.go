@@ -5,13 +5,14 @@ import (
 	"slices"
 	"time"
 
+	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/notice"
 )
 
 const (
 	recent      = 10 * time.Minute   // findings within this time are one incident
-	tokenNotice = 7 * 24 * time.Hour // before the end of a token that is not renewed automatically
-	awayFor     = 5 * time.Minute    // a system that fails for longer counts as away
+	tokenNotice = 7 * 24 * time.Hour // before the expiry of a token that is not renewed automatically
+	awayFor     = 5 * time.Minute    // a system failing for longer counts as unavailable
 	queueMost   = 1000               // tasks in one queue
 	queueOldest = 10 * time.Minute   // the age of the first of them
 	silentFor   = 90 * time.Second   // a worker with room polls at least once a minute
@@ -42,21 +43,31 @@ func (r *Reporter) Watch(ctx context.Context) error {
 	return r.set(ctx, s, causes)
 }
 
-// WatchWorkers does the same for the alerts that a worker cannot raise: no worker is alive, and Temporal is away. The
-// process that sends the alerts runs it.
+// WatchWorkers does the same for the alerts that a worker cannot raise: no worker is alive, Temporal is unavailable,
+// and the database, though readable, accepts no writes. The process that sends the alerts runs it.
 func (r *Reporter) WatchWorkers(ctx context.Context) error {
 	s, err := r.Now(ctx)
 	if err != nil {
 		return err
 	}
 
-	causes := map[string]bool{notice.AlertTemporalAway: !s.TemporalAnswers}
+	causes := map[string]bool{notice.AlertTemporalAway: !s.TemporalAnswers, notice.AlertNoWrites: !r.takesWrites(ctx)}
 	if s.TemporalAnswers {
 		causes[notice.AlertNoWorker] = !slices.ContainsFunc(
 			s.Workers, func(w Worker) bool { return len(w.Queues) > 0 && w.LastHeard < silentFor.Seconds() },
 		)
 	}
 	return r.set(ctx, s, causes)
+}
+
+// takesWrites reports whether the readable database also accepts writes.
+func (r *Reporter) takesWrites(ctx context.Context) bool {
+	err := r.o.Store.Operations.Ping(core.Reserved(ctx))
+	if !core.RefusesWrites(err) {
+		return true // or unknown: the connection was lost
+	}
+	r.o.Log.Error("database refuses writes", "error", err)
+	return false
 }
 
 // set writes the alerts that change.
@@ -72,14 +83,10 @@ func (r *Reporter) set(ctx context.Context, s Status, causes map[string]bool) er
 		}
 	}
 
-	if len(raise)+len(resolve) == 0 {
-		return nil
-	}
 	return r.o.Store.Notices.SetAlerts(ctx, raise, resolve)
 }
 
-// away reports whether calls of a system have failed for awayFor, and still fail: without calls a system is not known
-// to be away.
+// away reports whether calls to a system have failed for awayFor, and still fail: without calls its state is unknown.
 func (s Status) away(system string) bool {
 	return slices.ContainsFunc(s.Outside, func(o Outside) bool {
 		return o.Name == system && o.FailingFor != nil && *o.FailingFor > awayFor.Seconds() && *o.FailureAge < recent.Seconds()

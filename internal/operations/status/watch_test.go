@@ -24,7 +24,7 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// queues is a Temporal of which all task queues have the same counts.
+// queues is a Temporal whose task queues all have the same counts.
 type queues struct {
 	workflowservice.WorkflowServiceClient
 	depth   int64
@@ -114,7 +114,7 @@ func TestWatch(t *testing.T) {
 	renews, temporal.depth, temporal.pollers = true, 0, []*taskqueuepb.PollerInfo{{Identity: "1@h@worker", LastAccessTime: timestamppb.Now()}}
 	exec(t, url, `UPDATE jobs SET state = 'QUEUED'`)
 	exec(t, url, `UPDATE reconciler_findings SET found_at = now() - interval '11 minutes'`)
-	// nobody calls it any more
+	// no more calls are made
 	exec(t, url, `UPDATE outside_systems SET failed_at = now() - interval '11 minutes' WHERE name = 'yandex'`)
 	exec(
 		t, url,
@@ -135,7 +135,7 @@ func (a *waitingActivity) ExecuteActivity(context.Context, *interceptor.ExecuteA
 	return nil, nil
 }
 
-// TestHeartbeats lets two processes note how calls went, and wants the record to know the latest of each.
+// TestHeartbeats lets two processes record how calls went, and requires the record to have the latest of each.
 func TestHeartbeats(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)
@@ -222,7 +222,7 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
-// TestWorkers puts together what processes and Temporal say.
+// TestWorkers merges what processes and Temporal report.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)

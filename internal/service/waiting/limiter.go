@@ -1,4 +1,4 @@
-// Package waiting has the callers of a process who wait for their turn: for an update of a task, or for a task that is
+// Package waiting holds the callers of a process that wait their turn: for an update of a task, or for a task that is
 // ready.
 package waiting
 
@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// inFlight is how many updates of one task this process has in flight: a Temporal server with its default settings
-// accepts ten.
+// inFlight is how many updates of one task this process has in flight: a Temporal server with default settings accepts
+// ten.
 const inFlight = 8
 
 // Limiter limits the updates in flight per task. The zero value is ready for use.
@@ -23,7 +23,7 @@ type limited struct {
 	users  int // inside or waiting
 }
 
-// Enter waits for a place, returns the function that frees it, and reports whether it had to wait.
+// Enter waits for a slot, returns the function that releases it, and reports whether it had to wait.
 func (l *Limiter) Enter(ctx context.Context, taskID int64) (leave func(), waited bool, err error) {
 	one := l.join(taskID)
 	leave = func() { <-one.places; l.forget(taskID) }
@@ -68,8 +68,8 @@ func (l *Limiter) forget(taskID int64) {
 	}
 }
 
-// Tries are the tasks that callers of this process try to claim as their next one: each caller tries another one.
-// The zero value is ready for use.
+// Tries holds the tasks that callers of this process are trying to claim next: each caller tries another one. The zero
+// value is ready for use.
 type Tries struct {
 	mu    sync.Mutex
 	tried map[int64]bool
@@ -77,17 +77,17 @@ type Tries struct {
 
 const (
 	fewChoices  = 8
-	MostChoices = 1000 // whoever has read so many and finds that all are being tried does not read again
+	MostChoices = 1000 // a caller that has read this many, all being tried, does not read again
 )
 
-// Choices is how many tasks a caller reads to choose from: enough for all who read at the same time to find one each.
+// Choices is how many tasks a caller reads to choose from: enough for all concurrent callers to find one each.
 func (t *Tries) Choices() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return min(2*len(t.tried)+fewChoices, MostChoices)
 }
 
-// Begin begins to try the first of the tasks that nobody tries; 0: there is none.
+// Begin reserves the first of the tasks that no caller is trying; 0: there is none.
 func (t *Tries) Begin(tasks []int64) (taskID int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +104,6 @@ func (t *Tries) Begin(tasks []int64) (taskID int64) {
 	return tasks[at]
 }
 
-// End ends a try.
 func (t *Tries) End(taskID int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

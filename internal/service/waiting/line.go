@@ -14,45 +14,45 @@ import (
 )
 
 const (
-	// mostWaiting bounds the callers of a process who wait: each holds memory and a connection.
+	// mostWaiting limits the callers waiting in one process: each holds memory and a connection.
 	mostWaiting = 2000
 
-	lookEvery  = 5 * time.Second // of a caller whom nothing wakes
-	lookSpread = 2 * time.Second // so that callers who came together do not look together
+	lookEvery  = 5 * time.Second // polling interval of a caller that is not woken
+	lookSpread = 2 * time.Second // jitter: callers that came together do not poll together
 
-	// mostPasses bounds what one ready task costs: so many callers look for it at most.
+	// mostPasses limits the cost of one ready task: at most this many callers check for it.
 	mostPasses = 10
 )
 
-// Line has the callers of this process who wait for a task, in the order in which they came. For each task that becomes
-// ready one of them looks at once, and the next one if that one finds nothing for itself; all look from time to time. A
-// nil Line lets nobody wait.
+// Line holds this process's callers that wait for a task, in order of arrival. For each task that becomes ready one
+// caller checks at once, and the next if that one finds nothing; all of them poll from time to time. With a nil Line no
+// caller waits.
 type Line struct {
-	perUser   int
+	perPerson int
 	onWaiting func(n int)
 	stopped   context.Context
 	stop      context.CancelFunc
 
 	mu      sync.Mutex
-	callers []*Caller // the first one first
+	callers []*Caller // in order of arrival
 }
 
-// NewLine makes a line. perUser limits the callers of one user who is no administrator; 0: no limit. onWaiting gets the
-// number of callers whenever it changes, and must not block; it may be nil.
-func NewLine(perUser int, onWaiting func(n int)) *Line {
+// NewLine makes a line. perPerson limits the callers of a person and their agents together, administrators excepted; 0:
+// no limit. onWaiting receives the number of callers whenever it changes and must not block; it may be nil.
+func NewLine(perPerson int, onWaiting func(n int)) *Line {
 	stopped, stop := context.WithCancel(context.Background())
-	return &Line{perUser: perUser, onWaiting: onWaiting, stopped: stopped, stop: stop}
+	return &Line{perPerson: perPerson, onWaiting: onWaiting, stopped: stopped, stop: stop}
 }
 
-// Caller is one caller who waits, or looks for a task.
+// Caller is one caller that waits or checks for a task.
 type Caller struct {
-	userID int64
-	woken  chan int // holds one value when there is a reason to look: how often that may be passed on
-	passes int      // of the present look
+	user   account.User
+	woken  chan int // holds a value if there is a reason to check: how often that may be passed on
+	passes int      // of the current check
 }
 
-// Join adds a caller. QUOTA_EXCEEDED: the user has too many who wait; RATE_LIMITED: the process has. The caller must
-// call Leave.
+// Join adds a caller. QUOTA_EXCEEDED: the user's person has too many waiting callers; RATE_LIMITED: the process has.
+// The caller must call Leave.
 func (l *Line) Join(user account.User) (*Caller, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,24 +65,24 @@ func (l *Line) Join(user account.User) (*Caller, error) {
 
 	already := 0
 	for _, c := range l.callers {
-		if c.userID == user.ID {
+		if c.user.PersonID() == user.PersonID() && !c.user.IsAdmin() {
 			already++
 		}
 	}
-	if l.perUser > 0 && already >= l.perUser && !user.IsAdmin() {
+	if l.perPerson > 0 && already >= l.perPerson && !user.IsAdmin() {
 		return nil, fault.New(
-			fault.QuotaExceeded, "the limit of %d waiting claims is reached", l.perUser,
-		).With("limit", "waiting claims").With("maximum", l.perUser)
+			fault.QuotaExceeded, "the limit of %d waiting claims is reached", l.perPerson,
+		).With("limit", "waiting claims").With("maximum", l.perPerson)
 	}
 
-	c := &Caller{userID: user.ID, woken: make(chan int, 1)}
+	c := &Caller{user: user, woken: make(chan int, 1)}
 	l.callers = append(l.callers, c)
 	l.count()
 	return c, nil
 }
 
-// Rest lets a caller who has found nothing wait until the next look. It returns false when the caller has waited enough
-// or has gone, or when the process stops.
+// Rest blocks a caller that found nothing until its next check. It returns false if the caller has waited long enough
+// or is gone, or if the process is stopping.
 func (l *Line) Rest(ctx context.Context, c *Caller, enough <-chan time.Time) (looks bool) {
 	if c.passes > 0 {
 		l.passOn(c, c.passes-1)
@@ -106,8 +106,8 @@ func (l *Line) Rest(ctx context.Context, c *Caller, enough <-chan time.Time) (lo
 	}
 }
 
-// Leave removes a caller. One who has got a task wakes the next one, because there may be more of them; one who has not
-// passes on what it was woken for.
+// Leave removes a caller. One that got a task wakes the next, because there may be more; one that did not passes on its
+// wake-up.
 func (l *Line) Leave(c *Caller, got bool) {
 	passes := 0
 	select {
@@ -126,21 +126,21 @@ func (l *Line) Leave(c *Caller, got bool) {
 	l.count()
 }
 
-// count reports how many wait. The lock must be held.
+// count reports the number of waiting callers. The lock must be held.
 func (l *Line) count() {
 	if l.onWaiting != nil {
 		l.onWaiting(len(l.callers))
 	}
 }
 
-// passOn wakes the first caller behind this one who has no reason to look yet.
+// passOn wakes the first caller behind this one that has no reason to check yet.
 func (l *Line) passOn(c *Caller, passes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.wake(l.callers[slices.Index(l.callers, c)+1:], 1, passes)
 }
 
-// wake wakes the first n callers of some who have no reason to look yet. The lock must be held.
+// wake wakes the first n of the given callers that have no reason to check yet. The lock must be held.
 func (l *Line) wake(callers []*Caller, n, passes int) {
 	for _, c := range callers {
 		if n == 0 || passes == 0 {
@@ -154,8 +154,7 @@ func (l *Line) wake(callers []*Caller, n, passes int) {
 	}
 }
 
-// Hear takes events of the record and wakes a caller for each task that they have made ready, or may have. It does not
-// block.
+// Hear takes events of the record and wakes a caller for each task that may have become ready. It does not block.
 func (l *Line) Hear(events []core.StreamedEvent) {
 	ready := 0
 	for _, e := range events {
@@ -173,5 +172,5 @@ func (l *Line) Hear(events []core.StreamedEvent) {
 	l.wake(l.callers, ready, mostPasses)
 }
 
-// Stop lets nobody wait any more: the process stops.
+// Stop ends all waiting: the process is stopping.
 func (l *Line) Stop() { l.stop() }

@@ -11,7 +11,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// becameReady are events that make so many tasks ready.
+// becameReady returns events that make this many tasks ready.
 func becameReady(n int) (events []core.StreamedEvent) {
 	for range n {
 		events = append(events, core.StreamedEvent{Workload: lifecycle.WorkloadTask, To: string(lifecycle.TaskNew)})
@@ -19,7 +19,7 @@ func becameReady(n int) (events []core.StreamedEvent) {
 	return events
 }
 
-// inLine makes a line of so many callers who have looked and found nothing.
+// inLine makes a line of this many callers who have checked and found nothing.
 func inLine(t *testing.T, n int) (l *Line, callers []*Caller) {
 	t.Helper()
 	l = NewLine(0, nil)
@@ -33,7 +33,7 @@ func inLine(t *testing.T, n int) (l *Line, callers []*Caller) {
 	return l, callers
 }
 
-// woken lists the places of the callers who have a reason to look.
+// woken lists the positions of the callers who have a reason to check.
 func woken(callers []*Caller) (places []int) {
 	for i, c := range callers {
 		if len(c.woken) > 0 {
@@ -43,7 +43,7 @@ func woken(callers []*Caller) (places []int) {
 	return places
 }
 
-// lookInVain lets a woken caller look and find nothing.
+// lookInVain lets a woken caller check and find nothing.
 func lookInVain(t *testing.T, l *Line, c *Caller) {
 	t.Helper()
 	if !l.Rest(t.Context(), c, nil) {
@@ -54,7 +54,7 @@ func lookInVain(t *testing.T, l *Line, c *Caller) {
 	l.Rest(gone, c, nil)
 }
 
-// TestLineWakesAsManyAsTasks wakes callers in their order, for each kind of event that makes a task ready.
+// TestLineWakesAsManyAsTasks wakes callers in order, for each kind of event that makes a task ready.
 func TestLineWakesAsManyAsTasks(t *testing.T) {
 	t.Parallel()
 	l, callers := inLine(t, 5)
@@ -79,8 +79,8 @@ func TestLineWakesAsManyAsTasks(t *testing.T) {
 	}
 }
 
-// TestWakesArePassedOn wants the next caller to look when one has found nothing, has left before a look, or has got a
-// task.
+// TestWakesArePassedOn requires the next caller to check if one has found nothing, has left before checking, or has got
+// a task.
 func TestWakesArePassedOn(t *testing.T) {
 	t.Parallel()
 	l, callers := inLine(t, 5)
@@ -103,13 +103,13 @@ func TestWakesArePassedOn(t *testing.T) {
 		t.Fatalf("after a caller has got a task %v are awake", got)
 	}
 
-	lookInVain(t, l, callers[3]) // nothing became ready beside the task that was got
+	lookInVain(t, l, callers[3]) // no other task became ready
 	if got := woken(callers); got != nil {
 		t.Errorf("%v are awake", got)
 	}
 }
 
-// TestWakesEnd bounds the looks for a task that fits nobody.
+// TestWakesEnd bounds the checks for a task that fits nobody.
 func TestWakesEnd(t *testing.T) {
 	t.Parallel()
 	l, callers := inLine(t, 2*mostPasses)
@@ -125,13 +125,14 @@ func TestWakesEnd(t *testing.T) {
 	}
 }
 
-// TestLineIsLimited wants a bound for each user who is no administrator, and one for the process, and lets nobody rest
-// after Stop.
+// TestLineIsLimited requires a limit per person with their agents, administrators excepted, and one per process, and
+// lets nobody wait after Stop.
 func TestLineIsLimited(t *testing.T) {
 	t.Parallel()
 	last := 0
 	l := NewLine(1, func(n int) { last = n })
 	user, admin := account.User{ID: 1}, account.User{ID: 2, Role: account.RoleAdmin, Status: account.UserActive}
+	agent, adminsAgent := account.User{ID: 3, OwnerID: &user.ID}, account.User{ID: 4, OwnerID: &admin.ID}
 	join := func(user account.User, want fault.Code) *Caller {
 		t.Helper()
 		c, err := l.Join(user)
@@ -143,9 +144,11 @@ func TestLineIsLimited(t *testing.T) {
 
 	first := join(user, "")
 	join(user, fault.QuotaExceeded)
-	for range mostWaiting - 1 {
+	join(agent, fault.QuotaExceeded)
+	for range mostWaiting - 2 {
 		join(admin, "")
 	}
+	join(adminsAgent, "")
 	join(admin, fault.RateLimited)
 
 	l.Leave(first, false)
@@ -159,8 +162,8 @@ func TestLineIsLimited(t *testing.T) {
 	}
 }
 
-// TestEachTriesAnotherTask wants callers who choose at the same time to try different tasks, and a task whose try has
-// ended to be tried again.
+// TestEachTriesAnotherTask requires concurrent callers to try different tasks, and a task whose try has ended to be
+// tried again.
 func TestEachTriesAnotherTask(t *testing.T) {
 	t.Parallel()
 	var tried Tries

@@ -1,4 +1,4 @@
-// Package webhooks makes and changes the endpoints of users that get events.
+// Package webhooks creates and changes users' webhook endpoints.
 package webhooks
 
 import (
@@ -18,7 +18,7 @@ import (
 	"stagecoach/internal/webhook"
 )
 
-// Store is what a Service needs of the record.
+// Store is what a Service needs from the record.
 type Store interface {
 	Create(
 		ctx context.Context, r core.Request, address, secret string, workloads []string, after core.Cursor,
@@ -36,24 +36,24 @@ type Store interface {
 	Signalled(ctx context.Context, id int64, wokenAt time.Time) error
 }
 
-// Events give the place of the newest event.
+// Events returns the position of the newest event.
 type Events interface {
 	EventsNow(ctx context.Context) (core.Cursor, error)
 }
 
-// Service makes and changes the endpoints of users. Every change is in the record first. Then the endpoint's workflow
-// is signalled, which begins anew from the record; RepeatSignals repeats a signal that was lost.
+// Service creates and changes users' endpoints. Every change goes to the record first. Then the endpoint's workflow is
+// signalled, and starts anew from the record; RepeatSignals repeats lost signals.
 type Service struct {
 	Temporal client.Client
 	Store    Store
 	Events   Events
 	Log      *slog.Logger
 	Sending  webhook.Options
-	Patience time.Duration // how long a request waits for the outcome of a test event
+	Patience time.Duration // how long a request waits for a test event's outcome
 }
 
-// Create adds an endpoint that gets the events from now on. Only the fresh answer may show its secret: Secrets[0]. A
-// repetition with the same key returns the endpoint as it is now. The request has a user, a token and a key.
+// Create adds an endpoint that receives events from now on. Its secret, Secrets[0], may be shown only in the first
+// answer. A repetition with the same key returns the endpoint as it is now. The request has a user, a token and a key.
 func (h *Service) Create(
 	ctx context.Context, request core.Request, address string, workloads []string,
 ) (made hooks.Webhook, fresh bool, err error) {
@@ -72,14 +72,14 @@ func (h *Service) Create(
 	return made, fresh, err
 }
 
-// asked is the content of a request for an endpoint. It is kept with the answer, so it is a hash: the address of an
-// endpoint stands in the record encrypted alone.
+// asked is the hashed content of a request for an endpoint. It is stored with the answer, and the record may contain
+// endpoint addresses only encrypted.
 func asked(address string, workloads []string) string {
 	sum := sha256.Sum256([]byte(address + " " + strings.Join(workloads, ",")))
 	return "webhook " + hex.EncodeToString(sum[:])
 }
 
-// Change changes address and workloads; what is nil stays.
+// Change changes the address and the workloads; nil: unchanged.
 func (h *Service) Change(ctx context.Context, userID, id int64, c hooks.Change) (changed hooks.Webhook, err error) {
 	if c.Address != nil {
 		if err := h.Sending.CheckAddress(*c.Address); err != nil {
@@ -90,25 +90,25 @@ func (h *Service) Change(ctx context.Context, userID, id int64, c hooks.Change) 
 	return h.woken(ctx, changed, err)
 }
 
-// Pause lets an endpoint send no more until it is resumed.
+// Pause stops sending to an endpoint until it is resumed.
 func (h *Service) Pause(ctx context.Context, userID, id int64) (hooks.Webhook, error) {
 	paused, err := h.Store.Pause(ctx, userID, id)
 	return h.woken(ctx, paused, err)
 }
 
-// Resume lets an endpoint send at once, with three days for the next event.
+// Resume resumes sending to an endpoint at once, with three days for the next event.
 func (h *Service) Resume(ctx context.Context, userID, id int64, tokenID *int64) (hooks.Webhook, error) {
 	resumed, err := h.Store.Resume(ctx, userID, id, tokenID)
 	return h.woken(ctx, resumed, err)
 }
 
-// Rotate gives an endpoint another secret: Secrets[0] of the answer. The one before signs too, for overlap.
+// Rotate gives an endpoint a new secret, Secrets[0] of the answer. The old one also signs, for overlap.
 func (h *Service) Rotate(ctx context.Context, userID, id int64, overlap time.Duration) (hooks.Webhook, error) {
 	rotated, err := h.Store.Rotate(ctx, userID, id, webhook.NewSecret(), overlap)
 	return h.woken(ctx, rotated, err)
 }
 
-// Replay lets an endpoint continue after another place in the stream of events.
+// Replay makes an endpoint continue after another position in the event stream.
 func (h *Service) Replay(ctx context.Context, userID, id int64, after core.Cursor) (hooks.Webhook, error) {
 	replayed, err := h.Store.Replay(ctx, userID, id, after)
 	return h.woken(ctx, replayed, err)
@@ -123,7 +123,7 @@ func (h *Service) Remove(ctx context.Context, userID, id int64) error {
 	return err
 }
 
-// Test sends a test event and waits for its outcome for a while: Testing says that there is none yet.
+// Test sends a test event and waits a limited time for its outcome; Testing means that there is none yet.
 func (h *Service) Test(ctx context.Context, userID, id int64) (hooks.Webhook, error) {
 	tested, err := h.Store.AskTest(ctx, userID, id)
 	if tested, err = h.woken(ctx, tested, err); err != nil {
@@ -147,10 +147,10 @@ func (h *Service) Test(ctx context.Context, userID, id int64) (hooks.Webhook, er
 	return tested, nil
 }
 
-// lookEvery is the pause between two looks for the outcome of a test event.
+// lookEvery is the polling interval for a test event's outcome.
 const lookEvery = 100 * time.Millisecond
 
-// woken signals an endpoint that its owner has changed.
+// woken signals an endpoint that its owner has changed it.
 func (h *Service) woken(ctx context.Context, w hooks.Webhook, err error) (hooks.Webhook, error) {
 	if err == nil {
 		_ = h.Signal(ctx, w.ID, lifecycle.WebhookAct)
@@ -161,25 +161,26 @@ func (h *Service) woken(ctx context.Context, w hooks.Webhook, err error) (hooks.
 // Wake signals an endpoint that there is an event.
 func (h *Service) Wake(ctx context.Context, id int64) { _ = h.Signal(ctx, id, lifecycle.WebhookWake) }
 
-// Signal signals the workflow of an endpoint, and starts it when it does not run. A failure is logged: the record has
+// Signal signals an endpoint's workflow, starting it if it is not running. A failure is only logged: the record has
 // what is to be done, and RepeatSignals signals again.
 func (h *Service) Signal(ctx context.Context, id int64, signal string) error {
 	_, err := h.Temporal.SignalWithStartWorkflow(ctx, lifecycle.WebhookID(id), signal, nil, client.StartWorkflowOptions{
 		TaskQueue: lifecycle.MainQueue, StaticSummary: lifecycle.WebhookTitle(id),
 	}, lifecycle.WebhookType, id)
 	if err != nil && ctx.Err() == nil {
-		h.Log.Warn("a webhook is signalled later", "webhook", id, "error", temporalio.Unreachable(err))
+		h.Log.Warn("webhook not signalled yet", "webhook", id, "error", temporalio.Unreachable(err))
 	}
 	return err
 }
 
 const (
-	answered     = 5 * time.Second // a younger signal may still be on its way
+	answered     = 5 * time.Second // a younger signal may still be in flight
 	repeatedPage = 1000
 )
 
-// RepeatSignals signals endpoints whose signal may be lost, once: Temporal keeps what it has accepted. Only where a sender
-// may pause between two tries, an act of the owner is to end the pause.
+// RepeatSignals repeats, once, endpoint signals that may be lost: Temporal keeps what it has accepted. Only for a
+// failing endpoint, whose sender may be delaying its next attempt, is the signal an owner's action, which ends the
+// delay.
 func (h *Service) RepeatSignals(ctx context.Context) error {
 	for {
 		page, err := h.Store.Unanswered(ctx, answered, repeatedPage)

@@ -1,4 +1,4 @@
-// Package account stores users, their tokens and rights, workspaces, and the audit log of administrators.
+// Package account stores users, their tokens and rights, workspaces, and the administrators' audit log.
 package account
 
 import "stagecoach/internal/store/core"

@@ -9,8 +9,8 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// EnsureAdmins creates the administrators of the configuration: the holder of token (empty: none), and the Telegram
-// accounts. A BLOCKED user stays blocked.
+// EnsureAdmins creates the configured administrators: the holder of token (empty: none), and the Telegram accounts. A
+// BLOCKED user stays blocked.
 func (s *Store) EnsureAdmins(ctx context.Context, token string, telegramIDs []int64) error {
 	if err := s.db.InTx(ctx, func(tx pgx.Tx) error { return configureToken(ctx, tx, token) }); err != nil {
 		return err
@@ -33,11 +33,11 @@ func (s *Store) EnsureAdmins(ctx context.Context, token string, telegramIDs []in
 
 const administrator = "administrator"
 
-// configureToken makes the token of the configuration the only one with that origin. Another value is another secret of
-// the same token: what the token has made stays, its sessions end. A token that a person has revoked stays revoked, and
-// the next value begins a new one of the same administrator.
+// configureToken makes the configured token the only one with that origin. A changed value is a new secret of the same
+// token: what the token made stays, its sessions end. A token revoked by a person stays revoked, and the next value
+// becomes a new token of the same administrator.
 func configureToken(ctx context.Context, tx pgx.Tx, secret string) error {
-	// The lock serializes processes that start together.
+	// The lock serializes processes that start at the same time.
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tokens.configured'))`); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func configureToken(ctx context.Context, tx pgx.Tx, secret string) error {
 	return err
 }
 
-// configuredOwner returns the administrator to whom the token of the configuration belongs.
+// configuredOwner returns the administrator who owns the configured token.
 func configuredOwner(ctx context.Context, tx pgx.Tx) (int64, error) {
 	id, err := core.Value[int64](ctx, tx, `SELECT user_id FROM tokens WHERE origin = 'configured' ORDER BY id DESC LIMIT 1`)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// AgentQuota limits the agents of one owner that have not ended.
+// AgentQuota limits an owner's live agents.
 var AgentQuota = core.Quota{
 	Name:   "agents",
 	Things: `FROM users WHERE owner_id = %s AND status <> ` + core.Literal(UserBlocked),
@@ -17,7 +17,7 @@ var AgentQuota = core.Quota{
 		GROUP BY 1 HAVING count(*) > %d`,
 }
 
-// NoAgent is USER_NOT_FOUND, of an agent.
+// NoAgent is USER_NOT_FOUND for an agent.
 var NoAgent = fault.New(fault.UserNotFound, "you have no such agent")
 
 // CreateAgent adds an active agent of an owner, and its first token. Both end with the token's parent. QUOTA_EXCEEDED:
@@ -44,26 +44,25 @@ func (s *Store) CreateAgent(ctx context.Context, ownerID int64, name string, t T
 	return agent, err
 }
 
-// Agents lists an owner's agents with ids above after, ascending, also those that have ended. The index users_owner
-// serves it.
+// Agents lists an owner's agents with ids above after, ascending, including ended ones. Served by the index
+// users_owner.
 func (s *Store) Agents(ctx context.Context, ownerID, after int64, limit int) ([]User, error) {
 	return core.List[User](ctx, s.db, `SELECT `+UserColumns+` FROM users WHERE owner_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
 		ownerID, after, limit)
 }
 
-// AgentByID returns an agent of an owner; owner 0: of anybody.
+// AgentByID returns an agent of an owner; owner 0: of anyone.
 func (s *Store) AgentByID(ctx context.Context, ownerID, id int64) (User, error) {
 	return core.One[User](ctx, s.db, NoAgent, `SELECT `+UserColumns+` FROM users WHERE id = $2 AND owner_id IS NOT NULL
 		AND ($1::bigint = 0 OR owner_id = $1)`, ownerID, id)
 }
 
-// AgentScopes lists what the tokens of an agent grant together. The index tokens_user serves it.
+// AgentScopes lists the scopes granted by any of an agent's tokens. Served by the index tokens_user.
 func (s *Store) AgentScopes(ctx context.Context, id int64) ([]Scope, error) {
 	return core.Values[Scope](ctx, s.db, `SELECT DISTINCT unnest(scopes) FROM tokens WHERE user_id = $1 AND `+liveToken, id)
 }
 
-// EndAgent blocks an agent, ends its leases, and revokes its tokens, with all that they have made; a repeated call changes
-// nothing.
+// EndAgent blocks an agent, ends its leases, and revokes its tokens with everything made by them. Idempotent.
 func (s *Store) EndAgent(ctx context.Context, id, by int64) (agent User, ended Ended, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		agent, err = core.One[User](ctx, tx, NoAgent, `UPDATE users SET status = $2, updated_at = now()
@@ -80,8 +79,8 @@ func (s *Store) EndAgent(ctx context.Context, id, by int64) (agent User, ended E
 	return agent, ended, err
 }
 
-// EventsBy lists up to limit events, with ids below before (0: all), that a user has caused, the newest first. The
-// indexes on actor_id of each workload's events serve it.
+// EventsBy lists up to limit events caused by a user, with ids below before (0: all), newest first. Served by the
+// indexes on actor_id of each workload's events.
 func (s *Store) EventsBy(ctx context.Context, actorID, before int64, limit int) ([]core.StreamedEvent, error) {
 	return core.Chosen[core.StreamedEvent](ctx, s.db, core.EventSelect+`WHERE actor_id = $1 AND ($2::bigint = 0 OR id < $2)
 		ORDER BY id DESC LIMIT $3`, actorID, before, limit)

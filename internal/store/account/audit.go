@@ -7,7 +7,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Origins of a request.
+// Interfaces from which a request came.
 const (
 	DoorBot    = "bot"
 	DoorHTTP   = "http"
@@ -21,7 +21,7 @@ const (
 	OutcomeRefused = "refused"
 )
 
-// AuditEntry is one privileged attempt: refused, or done by an administrator.
+// AuditEntry is one privileged attempt: refused, or carried out by an administrator.
 type AuditEntry struct {
 	ID        int64     `db:"id"`
 	ActorID   *int64    `db:"actor_id"`
@@ -29,18 +29,21 @@ type AuditEntry struct {
 	Subject   string    `db:"subject"` // an entity's id, "user/7"
 	Outcome   string    `db:"outcome"`
 	Door      string    `db:"door"`
-	Detail    string    `db:"detail"` // more about the outcome: what has ended with a token
+	Count     int64     `db:"count"`  // refusals within the same minute; 1 for a completed action
+	Detail    string    `db:"detail"` // more about the outcome: what ended with a token
 	CreatedAt time.Time `db:"created_at"`
 }
 
-// Audit writes an entry.
+// Audit writes an entry. Refusals with the same actor, action, door and minute share one.
 func (s *Store) Audit(ctx context.Context, e AuditEntry) error {
-	return s.db.Do(ctx, `INSERT INTO audit_log (actor_id, action, subject, outcome, door, detail) VALUES ($1, $2, $3, $4, $5, $6)`,
+	return s.db.Do(ctx, `INSERT INTO audit_log (actor_id, action, subject, outcome, door, detail) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (date_bin('1 minute', created_at, 'epoch'), actor_id, action, door) WHERE outcome = `+core.Literal(OutcomeRefused)+`
+		DO UPDATE SET count = audit_log.count + 1`,
 		e.ActorID, e.Action, e.Subject, e.Outcome, e.Door, e.Detail)
 }
 
-// AuditLog lists entries below before (0: all), the newest first.
+// AuditLog lists entries below before (0: all), newest first.
 func (s *Store) AuditLog(ctx context.Context, before int64, limit int) ([]AuditEntry, error) {
-	return core.Chosen[AuditEntry](ctx, s.db, `SELECT id, actor_id, action, subject, outcome, door, detail, created_at FROM audit_log
+	return core.Chosen[AuditEntry](ctx, s.db, `SELECT id, actor_id, action, subject, outcome, door, count, detail, created_at FROM audit_log
 		WHERE ($1::bigint = 0 OR id < $1) ORDER BY id DESC LIMIT $2`, before, limit)
 }

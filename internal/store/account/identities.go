@@ -12,14 +12,14 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Identity is who somebody is at a provider of OpenID Connect.
+// Identity is a person's identity at an OpenID Connect provider.
 type Identity struct {
 	Issuer, Subject string
-	TelegramID      *int64 // the identity is that of the user with this Telegram account; nil: of the user who has the identity
-	Admin           *bool  // whether a group of the provider makes the user an administrator; nil: none decides
+	TelegramID      *int64 // identifies the user by Telegram account; nil: by the linked identity
+	Admin           *bool  // whether a group of the provider makes the user an administrator; nil: no group decides
 }
 
-// UserOfIdentity returns the user of an identity. USER_NOT_FOUND: the identity is new.
+// UserOfIdentity returns an identity's user. USER_NOT_FOUND: the identity is new.
 func (s *Store) UserOfIdentity(ctx context.Context, i Identity) (User, error) {
 	return userOfIdentity(ctx, s.db, i)
 }
@@ -32,7 +32,7 @@ func userOfIdentity(ctx context.Context, q core.Session, i Identity) (User, erro
 		WHERE id = (SELECT user_id FROM identities WHERE issuer = $1 AND subject = $2)`, i.Issuer, i.Subject)
 }
 
-// AddIdentity returns the user of an identity, or adds the one that is given.
+// AddIdentity returns an identity's user, or adds the given one.
 func (s *Store) AddIdentity(ctx context.Context, i Identity, newcomer User) (user User, created bool, err error) {
 	if i.TelegramID != nil {
 		newcomer.TelegramID = i.TelegramID
@@ -40,7 +40,7 @@ func (s *Store) AddIdentity(ctx context.Context, i Identity, newcomer User) (use
 	}
 
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		// The lock serializes two browsers that sign in as the same new person at once.
+		// The lock serializes two browsers that sign in as the same new person.
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext($1))`, "identities "+i.Issuer+" "+i.Subject); err != nil {
 			return err
 		}
@@ -67,8 +67,9 @@ func saveIdentity(ctx context.Context, tx pgx.Tx, i Identity, userID int64) erro
 	return err
 }
 
-// SignInIdentity starts a session of the user of an identity, in the role that the provider's group decides. The session
-// grants all that the role allows, as that of a link of the bot does. USER_NOT_ACTIVE: the user waits, or is blocked.
+// SignInIdentity starts a session for an identity's user, in the role decided by the provider's group. The session
+// grants all that the role allows, as one started by the bot's link does. USER_NOT_ACTIVE: the user is pending or
+// blocked.
 func (s *Store) SignInIdentity(ctx context.Context, i Identity, secret string, life time.Duration) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
 		user, err := userOfIdentity(ctx, tx, i)
@@ -87,13 +88,13 @@ func (s *Store) SignInIdentity(ctx context.Context, i Identity, secret string, l
 	})
 }
 
-// decideRole makes a member of the group an active administrator, and takes this away from who has left it. It leaves
-// blocked users, administrators who were made in another way, and the last administrator as they are.
+// decideRole makes a member of the group an active administrator, and revokes that role from those who have left it. It
+// leaves blocked users, administrators appointed in another way, and the last administrator unchanged.
 func decideRole(ctx context.Context, tx pgx.Tx, i Identity, user User) (_ User, err error) {
 	if i.Admin == nil {
 		return user, nil
 	}
-	if *i.Admin { // who is blocked at the same time stays so
+	if *i.Admin { // a user blocked concurrently stays blocked
 		user, err = core.One[User](ctx, tx, NoUser, `SELECT `+UserColumns+` FROM users WHERE id = $1 FOR NO KEY UPDATE`, user.ID)
 	}
 	if err != nil || user.Status == UserBlocked {

@@ -12,11 +12,11 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Maker is who makes something: the token of a request, and when the request's authority ends. What is made ends no
-// later, and with the token.
+// Maker is the creator of something: the token of the request, and when the request's authority ends. What it creates
+// ends no later, and with the token.
 type Maker struct {
-	TokenID *int64     // nil: the bot, the configuration, or a session of a link of the bot
-	EndsAt  *time.Time // nil: it has no end
+	TokenID *int64     // nil: the bot, the configuration, or a session of a bot link
+	EndsAt  *time.Time // nil: no end
 }
 
 // Ended counts what has ended, or would end, with a token.
@@ -26,16 +26,16 @@ type Ended struct {
 	Webhooks int
 }
 
-// None reports whether nothing has ended besides the token itself.
+// None reports whether nothing ended besides the token itself.
 func (e Ended) None() bool { return e.Tokens == 0 && len(e.Agents) == 0 && e.Webhooks == 0 }
 
 func (e Ended) String() string {
 	return fmt.Sprintf("ended %d tokens, %d agents, %d webhooks", e.Tokens, len(e.Agents), e.Webhooks)
 }
 
-// lineage finds the tokens $1 and all that they have made: tokens of their requests, tokens to which they gave a new
-// secret, tokens of the agents that they made, and so on. Tokens that have ended are among them: what a token made is
-// found when the token has been replaced. UNION ends cycles, which two tokens that rotate each other make.
+// lineage finds the tokens $1 and everything they made: tokens of their requests, tokens to which they gave a new
+// secret, tokens of the agents they made, and so on. It includes ended tokens, so that what a token made is found after
+// the token was replaced. UNION breaks the cycle of two tokens that rotated each other.
 const lineage = `WITH RECURSIVE made (id) AS (
 		SELECT unnest($1::bigint[])
 		UNION SELECT next.id FROM made CROSS JOIN LATERAL (
@@ -45,8 +45,8 @@ const lineage = `WITH RECURSIVE made (id) AS (
 		) next
 	) `
 
-// hold keeps a token from ending until the transaction does, so that its end finds what the transaction makes. nil: no
-// token is asked. UNAUTHENTICATED: it has ended meanwhile.
+// hold keeps a token from ending during the transaction, so that its end covers what the transaction creates. nil: no
+// token is checked. UNAUTHENTICATED: it has ended meanwhile.
 func hold(ctx context.Context, tx pgx.Tx, tokenID *int64) error {
 	if tokenID == nil {
 		return nil
@@ -58,11 +58,10 @@ func hold(ctx context.Context, tx pgx.Tx, tokenID *int64) error {
 	return err
 }
 
-// EndTokens revokes tokens and all that they have made: tokens, agents, sessions, links and webhooks. The owners of the
-// webhooks are told. The tokens themselves are not counted. The caller ends what the agents do.
+// EndTokens revokes tokens and everything they made: tokens, agents, sessions and links. It pauses their webhooks, whose
+// owners are notified. The tokens themselves are not counted. The caller ends what the agents are doing.
 //
-// Each round finds what requests under way have made before their tokens were locked; a token that is revoked makes
-// nothing more.
+// Each round finds what in-flight requests made before their tokens were locked; a revoked token makes nothing more.
 func EndTokens(ctx context.Context, tx pgx.Tx, ids []int64, by int64) (ended Ended, err error) {
 	for {
 		tokens, err := core.List[struct {
@@ -106,7 +105,7 @@ func EndTokens(ctx context.Context, tx pgx.Tx, ids []int64, by int64) (ended End
 	return ended, err
 }
 
-// endUses ends the sessions and links of tokens and all that they have made, and pauses their webhooks.
+// endUses ends the sessions and links of tokens and all their descendants, and pauses their webhooks.
 func endUses(ctx context.Context, tx pgx.Tx, ids []int64) (webhooks int, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(lineage+`DELETE FROM sessions WHERE token_id = ANY (ARRAY(SELECT id FROM made))`, ids)
@@ -141,7 +140,7 @@ func endUses(ctx context.Context, tx pgx.Tx, ids []int64) (webhooks int, err err
 	return len(paused), tx.SendBatch(ctx, batch).Close()
 }
 
-// endNoLater moves the ends of all that tokens have made to those of the tokens.
+// endNoLater caps the expiry of all descendants of a token at the token's.
 func endNoLater(ctx context.Context, tx pgx.Tx, id int64, ends *time.Time) error {
 	if ends == nil {
 		return nil
@@ -151,7 +150,7 @@ func endNoLater(ctx context.Context, tx pgx.Tx, id int64, ends *time.Time) error
 	return err
 }
 
-// EndTokensOf revokes all tokens of a user, with all that they have made, and ends the user's sessions and links.
+// EndTokensOf revokes all tokens of a user with everything made by them, and ends the user's sessions and links.
 func EndTokensOf(ctx context.Context, tx pgx.Tx, userID, by int64) (ended Ended, err error) {
 	ids, err := core.Values[int64](ctx, tx, `SELECT id FROM tokens WHERE user_id = $1 AND revoked_at IS NULL`, userID)
 	if err != nil {
@@ -167,15 +166,15 @@ func EndTokensOf(ctx context.Context, tx pgx.Tx, userID, by int64) (ended Ended,
 	return ended, tx.SendBatch(ctx, batch).Close()
 }
 
-// Descendant is something that a token has made, or what that has made, and so on.
+// Descendant is something made by a token, directly or through other descendants.
 type Descendant struct {
 	Kind   string `db:"kind"` // token, agent, webhook, or user
 	ID     int64  `db:"id"`
 	Name   string `db:"name"`
-	UserID int64  `db:"user_id"` // whose it is
+	UserID int64  `db:"user_id"` // its owner
 }
 
-// Kinds of descendants. Users are people whom the token has made, or made administrators: they do not end with it.
+// Kinds of descendants. Users are people whom the token created or made administrators: they do not end with it.
 const (
 	MadeToken   = "token"
 	MadeAgent   = "agent"
@@ -183,7 +182,7 @@ const (
 	MadeUser    = "user"
 )
 
-// descended finds the descendants of the tokens $1 that have not ended.
+// descended finds the live descendants of the tokens $1.
 var descended = lineage + `, found AS (
 		SELECT 1 AS place, 'token' AS kind, id, name, user_id FROM tokens
 			WHERE id = ANY (ARRAY(SELECT id FROM made)) AND NOT id = ANY ($1) AND ` + liveToken + `

@@ -28,7 +28,7 @@ type sealedToken struct {
 	ExpiresAt    *time.Time `db:"expires_at"`
 }
 
-// Places of the encrypted values of a provider.
+// Places of a provider's encrypted values.
 func accessPlace(provider string) core.Place {
 	return core.PlaceOf("oauth_tokens", "access_token", provider)
 }
@@ -37,15 +37,14 @@ func refreshPlace(provider string) core.Place {
 	return core.PlaceOf("oauth_tokens", "refresh_token", provider)
 }
 
-// seal encrypts both parts of a token of the provider.
+// seal encrypts both parts of the provider's token.
 func (v *TokenStore) seal(token oauth2.Token) (access, refresh []byte) {
 	seal := v.db.Sealer.Seal
 	return seal(token.AccessToken, accessPlace(v.provider)), seal(token.RefreshToken, refreshPlace(v.provider))
 }
 
-// Seed stores a token of the configuration, once. A token that is new in the configuration replaces the stored one, as
-// an administrator who renews it expects; a token that was configured before (and has been rotated since) changes
-// nothing.
+// Seed stores a configured token once. A value new to the configuration replaces the stored token, as an administrator
+// who renews it expects; a value configured before (and rotated since) changes nothing.
 func (v *TokenStore) Seed(ctx context.Context, token oauth2.Token) error {
 	if token.AccessToken == "" && token.RefreshToken == "" {
 		return nil
@@ -58,7 +57,7 @@ func (v *TokenStore) Seed(ctx context.Context, token oauth2.Token) error {
 		v.provider, access, refresh, hex.EncodeToString(sum[:]))
 }
 
-// CurrentToken returns the stored token; zero: there is none.
+// CurrentToken returns the stored token; zero: none.
 func (v *TokenStore) CurrentToken(ctx context.Context) (token oauth2.Token, err error) {
 	err = v.db.InTx(ctx, func(tx pgx.Tx) error {
 		token, err = v.read(ctx, tx, "")
@@ -68,7 +67,7 @@ func (v *TokenStore) CurrentToken(ctx context.Context) (token oauth2.Token, err 
 }
 
 // UpdateToken runs fn under an exclusive lock on the stored token and saves the result (nil: nothing) in the same
-// transaction: a rotated refresh token is on disk before it is used. It returns the token as it is afterwards.
+// transaction: a rotated refresh token is on disk before it is used. It returns the updated token.
 func (v *TokenStore) UpdateToken(
 	ctx context.Context, fn func(context.Context, oauth2.Token) (*oauth2.Token, error),
 ) (token oauth2.Token, err error) {
@@ -121,10 +120,10 @@ func (v *TokenStore) read(ctx context.Context, tx pgx.Tx, locking string) (token
 	return token, nil
 }
 
-// Reseal encrypts all tokens with the first key, whichever key has encrypted them, and returns the number of rows.
-// Processes that know the first key may run meanwhile.
+// Reseal encrypts all tokens with the first key, whichever key was used before, and returns the number of rows.
+// Processes that know the first key may keep running.
 func (s *Store) Reseal(ctx context.Context) (rows int, err error) {
-	err = s.db.InLongTx(ctx, func(tx pgx.Tx) error { // a process that renews a token holds its row during the request
+	err = s.db.InLongTx(ctx, func(tx pgx.Tx) error { // a process renewing a token holds its row during the request
 		tokens, err := core.List[sealedToken](ctx, tx, `SELECT provider, access_token, refresh_token, expires_at FROM oauth_tokens
 			WHERE access_token IS NOT NULL ORDER BY provider FOR UPDATE`)
 		if err != nil {

@@ -1,7 +1,7 @@
 package account
 
-// LogName returns how logs name a user. A person has the same name in the logs of all programs, and
-// another one after the first encryption key has changed.
+// LogName returns a user's pseudonym in logs. It is the same in all programs, and changes with the first encryption
+// key.
 func (s *Store) LogName(u User) string {
 	if u.TelegramID != nil {
 		return s.LogNameOfTelegram(*u.TelegramID)
@@ -9,5 +9,5 @@ func (s *Store) LogName(u User) string {
 	return s.db.Pseudonyms.Of("user", u.ID)
 }
 
-// LogNameOfTelegram returns how logs name a person with a Telegram account, who may be no user.
+// LogNameOfTelegram returns the pseudonym of a person with a Telegram account, who need not be a user.
 func (s *Store) LogNameOfTelegram(id int64) string { return s.db.Pseudonyms.Of("telegram", id) }

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// LinkLife is how long a link signs in.
+	// LinkLife is how long a sign-in link is valid.
 	LinkLife = 5 * time.Minute
-	// ConfirmLife is how long a person may take to confirm with a code.
+	// ConfirmLife is how long a confirmation code is valid.
 	ConfirmLife = 5 * time.Minute
 
-	maxSessions = 20 // of one user
+	maxSessions = 20 // per user
 )
 
-// Session is a browser that is signed in as a user.
+// Session is a browser signed in as a user.
 type Session struct {
 	ID          int64      `db:"session_id"`
 	TokenID     *int64     `db:"token_id"` // the token that signed in; nil: a link
 	Scopes      []Scope    `db:"scopes"`
-	ConfirmedAt time.Time  `db:"confirmed_at"` // when the person last proved who they are
+	ConfirmedAt time.Time  `db:"confirmed_at"` // when the person last proved their identity
 	ExpiresAt   time.Time  `db:"expires_at"`
-	TokenEndsAt *time.Time `db:"token_ends_at"` // of the token that signed in; nil: none, or it has no end
+	TokenEndsAt *time.Time `db:"token_ends_at"` // of the token that signed in; nil: none, or no end
 	StartedAt   time.Time  `db:"started_at"`
 }
 
-// Token returns what the session grants, in the form of a token.
+// Token returns what the session grants, as a token.
 func (s Session) Token(userID int64) Token {
 	token := Token{UserID: userID, Scopes: s.Scopes, ExpiresAt: &s.ExpiresAt, CreatedAt: s.StartedAt}
 	if s.TokenID != nil {
@@ -53,7 +53,7 @@ const (
 		(SELECT tokens.expires_at FROM tokens WHERE tokens.id = token_id) AS token_ends_at,
 		least(sessions.expires_at, (SELECT tokens.expires_at FROM tokens WHERE tokens.id = token_id)) AS expires_at`
 
-	// liveSession is true of a session that may be used. It ends with the token that signed in.
+	// liveSession is true of a usable session. It ends with the token that signed in.
 	liveSession = `sessions.expires_at > now() AND (token_id IS NULL OR EXISTS (
 		SELECT 1 FROM tokens WHERE tokens.id = token_id AND ` + liveToken + `))`
 )
@@ -63,8 +63,8 @@ var noSession = fault.New(fault.Unauthenticated, "you are not signed in, or your
 // NewSecret returns a new secret of a link or of a session.
 func NewSecret() string { return rand.Text() + rand.Text() }
 
-// NewLink replaces the link of a user that signs in once, within LinkLife. The session will grant these scopes, and end
-// no later than who asked for the link. UNAUTHENTICATED: that one has ended.
+// NewLink replaces a user's sign-in link, valid once and within LinkLife. The session will grant these scopes, and end
+// no later than its requester. UNAUTHENTICATED: the requester has ended.
 func (s *Store) NewLink(ctx context.Context, userID int64, secret string, scopes []Scope, by Maker) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := hold(ctx, tx, by.TokenID); err != nil {
@@ -79,8 +79,8 @@ func (s *Store) NewLink(ctx context.Context, userID int64, secret string, scopes
 	})
 }
 
-// SpendLink starts a session by a link, which is of no use afterwards. UNAUTHENTICATED: the link is unknown, spent,
-// replaced or too old.
+// SpendLink starts a session by a link, which is then spent. UNAUTHENTICATED: the link is unknown, spent, replaced or
+// expired.
 func (s *Store) SpendLink(ctx context.Context, link, secret string, life time.Duration) (user User, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		spent, err := core.One[struct {
@@ -110,7 +110,7 @@ func (s *Store) StartSession(ctx context.Context, t Token, secret string, life t
 }
 
 // startSession adds a session and deletes the user's oldest ones beyond maxSessions. The user's row is locked, so that
-// two browsers that sign in at once are counted. The session ends no later than who has asked for it.
+// concurrent sign-ins are counted. The session ends no later than its requester.
 func startSession(
 	ctx context.Context, tx pgx.Tx, userID int64, secret string, scopes []Scope, by Maker, life time.Duration,
 ) (User, error) {
@@ -137,33 +137,33 @@ func startSession(
 	return user, err
 }
 
-// SessionOf returns the user and the session of a secret, in one statement. UNAUTHENTICATED: the session is unknown, or
-// has ended.
+// SessionOf returns the user and session of a secret, in one statement. UNAUTHENTICATED: the session is unknown or has
+// ended.
 func (s *Store) SessionOf(ctx context.Context, secret string) (User, Session, error) {
 	held, err := core.One[heldSession](ctx, s.db, noSession, `SELECT users.*, `+sessionColumns+` FROM sessions
 		JOIN (SELECT `+UserColumns+` FROM users) users ON users.id = user_id WHERE hash = $1 AND `+liveSession, hashToken(secret))
 	return held.User, held.Session, err
 }
 
-// Sessions lists the live sessions of a user, the oldest first.
+// Sessions lists a user's live sessions, oldest first.
 func (s *Store) Sessions(ctx context.Context, userID int64) ([]Session, error) {
 	return core.List[Session](ctx, s.db, `SELECT `+sessionColumns+` FROM sessions
 		WHERE user_id = $1 AND `+liveSession+` ORDER BY id`, userID)
 }
 
-// EndSession ends one session of a user; 0: all of them.
+// EndSession ends a user's session; 0: all of them.
 func (s *Store) EndSession(ctx context.Context, userID, id int64) error {
 	return s.db.Do(ctx, `DELETE FROM sessions WHERE user_id = $1 AND ($2::bigint = 0 OR id = $2)`, userID, id)
 }
 
-// ConfirmSession records that the person of a session has just proved who they are.
+// ConfirmSession records that a session's person has just proved their identity.
 func (s *Store) ConfirmSession(ctx context.Context, userID, id int64) error {
 	return s.db.Do(ctx, `UPDATE sessions SET confirmed_at = now(), confirm_code = NULL, confirm_until = NULL
 		WHERE user_id = $1 AND id = $2`, userID, id)
 }
 
-// AskConfirmation gives a session a code of six digits, for ConfirmLife. A code that is good for another minute stays, so
-// that a page that is opened twice shows one code.
+// AskConfirmation gives a session a six-digit code, valid for ConfirmLife. A code valid for at least another minute
+// stays, so that a page opened twice shows one code.
 func (s *Store) AskConfirmation(ctx context.Context, userID, id int64) (code string, err error) {
 	number, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
 	if err != nil {
@@ -179,12 +179,12 @@ func (s *Store) AskConfirmation(ctx context.Context, userID, id int64) (code str
 	return asked.Code, err
 }
 
-// Confirm records that a user has sent the code of one of their sessions from their chat. UNAUTHENTICATED: no session
-// of theirs has this code now.
+// Confirm records that a user sent the code of one of their sessions from their chat. UNAUTHENTICATED: none of their
+// sessions currently has this code.
 func (s *Store) Confirm(ctx context.Context, userID int64, code string) error {
 	_, err := core.One[struct {
 		ID int64 `db:"id"`
-	}](ctx, s.db, fault.New(fault.Unauthenticated, "no session waits for this code"), `UPDATE sessions
+	}](ctx, s.db, fault.New(fault.Unauthenticated, "no session is waiting for this code"), `UPDATE sessions
 		SET confirmed_at = now(), confirm_code = NULL, confirm_until = NULL
 		WHERE id = (SELECT id FROM sessions WHERE user_id = $1 AND confirm_code = $2 AND confirm_until > now() ORDER BY id LIMIT 1)
 		RETURNING id`, userID, code)

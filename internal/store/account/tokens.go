@@ -16,28 +16,34 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Scope is a part of the API that a token may use. No scope implies another.
+// Scope is a part of the API that a token may use. No scope implies another, except that read opens what library opens.
 type Scope string
 
-// The scopes besides those of the workloads.
+// OpenedBy reports whether the granted scopes open what needs the scope.
+func (s Scope) OpenedBy(granted []Scope) bool {
+	return slices.Contains(granted, s) || s == ScopeLibrary && slices.Contains(granted, ScopeRead)
+}
+
+// The scopes other than those of the workloads.
 const (
 	ScopeRead     Scope = "read"     // read what the user may see
+	ScopeLibrary  Scope = "library"  // read the library's books and their files, as reading apps do
 	ScopeFiles    Scope = "files"    // browse the shared folder
 	ScopeWebhooks Scope = "webhooks" // manage webhooks
-	ScopeTokens   Scope = "tokens"   // manage one's own tokens and those of one's agents, and links that sign in
+	ScopeTokens   Scope = "tokens"   // manage the user's own tokens, their agents' tokens, and sign-in links
 	ScopeOperate  Scope = "operate"  // read the state of the service
 	ScopeUsers    Scope = "users"    // manage users and their tokens
 )
 
 var (
-	// Scopes lists all scopes in the order in which they are shown.
+	// Scopes lists all scopes in display order.
 	Scopes = slices.Concat(userScopes, adminScopes)
 
-	userScopes  = append(workloadScopes(false, ScopeRead, ScopeFiles), ScopeWebhooks, ScopeTokens)
+	userScopes  = append(workloadScopes(false, ScopeRead, ScopeLibrary, ScopeFiles), ScopeWebhooks, ScopeTokens)
 	adminScopes = append(workloadScopes(true), ScopeOperate, ScopeUsers) // useful to administrators only
 )
 
-// workloadScopes adds the scopes of the workloads for users, or those for administrators only.
+// workloadScopes appends the workloads' scopes for users, or those for administrators only.
 func workloadScopes(admins bool, before ...Scope) []Scope {
 	for _, workload := range lifecycle.Workloads {
 		scope := Scope(workload.Scope)
@@ -48,7 +54,7 @@ func workloadScopes(admins bool, before ...Scope) []Scope {
 	return before
 }
 
-// ScopesOf returns the scopes that a role allows.
+// ScopesOf returns the scopes allowed to a role.
 func ScopesOf(role string) []Scope {
 	if role == RoleAdmin {
 		return slices.Clone(Scopes)
@@ -56,21 +62,21 @@ func ScopesOf(role string) []Scope {
 	return slices.Clone(userScopes)
 }
 
-// Token is an API token of a user. Its secret is shown once and not stored.
+// Token is a user's API token. Its secret is shown once and not stored.
 type Token struct {
 	ID         int64      `db:"id"`
 	UserID     int64      `db:"user_id"`
 	Name       string     `db:"name"`
-	Scopes     []Scope    `db:"scopes"` // what it grants, if the user's role allows it
+	Scopes     []Scope    `db:"scopes"` // granted if the user's role allows them
 	Configured bool       `db:"configured"`
 	ExpiresAt  *time.Time `db:"expires_at"`
 	LastUsedAt *time.Time `db:"last_used_at"`
 	CreatedAt  time.Time  `db:"created_at"`
-	SecretAt   time.Time  `db:"secret_at"` // when it got its present secret
-	ParentID   *int64     `db:"parent_id"` // whose request made it; nil: the bot's link, or the configuration
+	SecretAt   time.Time  `db:"secret_at"` // when it got its current secret
+	ParentID   *int64     `db:"parent_id"` // the token whose request made it; nil: the bot's link, or the configuration
 }
 
-// Grants returns the scopes that the token has for a user with this role.
+// Grants returns the token's scopes for a user with this role.
 func (t Token) Grants(role string) []Scope {
 	return slices.DeleteFunc(ScopesOf(role), func(s Scope) bool { return !slices.Contains(t.Scopes, s) })
 }
@@ -78,17 +84,17 @@ func (t Token) Grants(role string) []Scope {
 const (
 	tokenColumns = `id, user_id, name, scopes, origin = 'configured' AS configured, expires_at, last_used_at, created_at, secret_at, parent_id`
 
-	// liveToken is true of a token that may be used.
+	// liveToken is true of a usable token.
 	liveToken = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
 
-	// useNoted is how old the recorded time of a token's last use may become before it is written again.
+	// useNoted is how stale a token's recorded last use may become before it is written again.
 	useNoted = time.Minute
 )
 
 // NoToken is TOKEN_NOT_FOUND.
 var NoToken = fault.New(fault.TokenNotFound, "there is no such token")
 
-// NewToken returns a new API token: 160 random bits that can be read aloud.
+// NewToken returns a new API token: 160 random bits in a form that can be read aloud.
 func NewToken() string {
 	raw := make([]byte, 20)
 	rand.Read(raw)
@@ -100,10 +106,10 @@ func hashToken(token string) []byte {
 	return sum[:]
 }
 
-// Authenticate returns the user and the token of a secret. UNAUTHENTICATED: the token is unknown, revoked or expired.
-// Both conditions on hashes have a unique index.
+// Authenticate returns the user and token of a secret. UNAUTHENTICATED: the token is unknown, revoked or expired. Both
+// conditions on hashes have a unique index.
 func (s *Store) Authenticate(ctx context.Context, secret string) (User, Token, error) {
-	token, err := core.One[heldToken](ctx, s.db, fault.New(fault.Unauthenticated, "this token is not known"), `SELECT `+tokenColumns+`,
+	token, err := core.One[heldToken](ctx, s.db, fault.New(fault.Unauthenticated, "this token is unknown"), `SELECT `+tokenColumns+`,
 		revoked_at IS NOT NULL AS revoked, expires_at <= now() IS TRUE AS expired,
 		last_used_at IS NULL OR last_used_at <= now() - $2::interval AS stale
 		FROM tokens WHERE hash = $1 OR previous_hash = $1 AND previous_until > now()`, hashToken(secret), useNoted)
@@ -128,14 +134,13 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (User, Token, e
 	return user, token.Token, err
 }
 
-// Holder is the user of a token.
 type Holder struct {
 	User  User
 	Token Token // only its id and scopes
 }
 
-// Holders returns the users of several tokens and sessions by their secrets, in one statement: as Authenticate and
-// SessionOf do, but without writing the last use. Unknown, revoked and expired ones are left out.
+// Holders returns the users of several tokens and sessions by their secrets, in one statement: like Authenticate and
+// SessionOf, but without recording the last use. Unknown, revoked and expired ones are left out.
 func (s *Store) Holders(ctx context.Context, secrets []string) (map[string]Holder, error) {
 	byHash := make(map[string]string, len(secrets))
 	hashes := make([][]byte, len(secrets))
@@ -171,11 +176,11 @@ type heldToken struct {
 	Token
 	Revoked bool `db:"revoked"`
 	Expired bool `db:"expired"`
-	Stale   bool `db:"stale"` // its last use has to be written
+	Stale   bool `db:"stale"` // its last use must be written
 }
 
-// CreateToken adds a token to a user, unless the user has as many as the quota allows. It ends no later than its parent.
-// UNAUTHENTICATED: the parent has ended.
+// CreateToken adds a token to a user, within the quota. It ends no later than its parent. UNAUTHENTICATED: the parent
+// has ended.
 func (s *Store) CreateToken(ctx context.Context, t Token, secret string) (made Token, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := hold(ctx, tx, t.ParentID); err != nil {
@@ -194,7 +199,7 @@ func (s *Store) CreateToken(ctx context.Context, t Token, secret string) (made T
 // Origins of tokens.
 const (
 	originMade       = "made"
-	originFirst      = "first" // it was made with the user, or renewed by an administrator
+	originFirst      = "first" // made with the user, or renewed by an administrator
 	originConfigured = "configured"
 )
 
@@ -205,13 +210,13 @@ func addToken(ctx context.Context, tx pgx.Tx, t Token, secret, origin string) (T
 		t.UserID, t.Name, hashToken(secret), t.Scopes, origin, t.ParentID, t.ExpiresAt)
 }
 
-// Tokens lists a user's tokens that are not revoked, with ids above after, ascending.
+// Tokens lists a user's unrevoked tokens with ids above after, ascending.
 func (s *Store) Tokens(ctx context.Context, userID, after int64, limit int) ([]Token, error) {
 	return core.List[Token](ctx, s.db, `SELECT `+tokenColumns+` FROM tokens
 		WHERE user_id = $1 AND id > $2 AND revoked_at IS NULL ORDER BY id LIMIT $3`, userID, after, limit)
 }
 
-// TokenByID returns a token of a user that is not revoked.
+// TokenByID returns an unrevoked token of a user.
 func (s *Store) TokenByID(ctx context.Context, userID, id int64) (Token, error) {
 	return core.One[Token](
 		ctx, s.db, NoToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL`, userID,
@@ -219,7 +224,7 @@ func (s *Store) TokenByID(ctx context.Context, userID, id int64) (Token, error) 
 	)
 }
 
-// AnyToken returns a token that is not revoked, whosever it is, and its user.
+// AnyToken returns any user's unrevoked token, and its user.
 func (s *Store) AnyToken(ctx context.Context, id int64) (User, Token, error) {
 	token, err := core.One[Token](ctx, s.db, NoToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $1 AND revoked_at IS NULL`, id)
 	if err != nil {
@@ -229,7 +234,7 @@ func (s *Store) AnyToken(ctx context.Context, id int64) (User, Token, error) {
 	return user, token, err
 }
 
-// RevokeToken ends a token of a user for good, and all that it has made.
+// RevokeToken revokes a user's token and everything made by it.
 func (s *Store) RevokeToken(ctx context.Context, userID, id, by int64) (ended Ended, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := lockToken(ctx, tx, userID, id); err != nil {
@@ -241,9 +246,9 @@ func (s *Store) RevokeToken(ctx context.Context, userID, id, by int64) (ended En
 	return ended, err
 }
 
-// RotateToken gives a token another secret and expiry; the previous secret stays valid for grace. Id, parent, and what
-// the token has made stay. It ends no later than its parent, and what it has made no later than it. Another token that
-// asks has the secret from now on: the end of that one ends this one too.
+// RotateToken gives a token a new secret and expiry; the previous secret stays valid for grace. The id, the parent, and
+// what the token made stay. It ends no later than its parent, and what it made no later than it. If another token makes
+// the request, that one knows the secret from now on: its end also ends this token.
 func (s *Store) RotateToken(
 	ctx context.Context, t Token, secret string, grace time.Duration, by Maker,
 ) (rotated Token, err error) {
@@ -268,9 +273,9 @@ func (s *Store) RotateToken(
 	return rotated, err
 }
 
-// RenewToken gives a user another first token. The secret before ends at once, with its sessions and links; what the
-// token has made stays. A first token that is not there is made, with the parent of t. INVALID_TRANSITION: the user has
-// the token of the configuration.
+// RenewToken gives a user a new first token. The old secret ends at once, with its sessions and links; what the token
+// made stays. A missing first token is created, with the parent of t. INVALID_TRANSITION: the user has the configured
+// token.
 func (s *Store) RenewToken(ctx context.Context, t Token, secret string) (User, error) {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := hold(ctx, tx, t.ParentID); err != nil {
@@ -302,8 +307,8 @@ func (s *Store) RenewToken(ctx context.Context, t Token, secret string) (User, e
 	return s.UserByID(ctx, t.UserID)
 }
 
-// replaceSecret gives a token another secret in place of one that ends at once, and the scopes, the end and the parent
-// of t: whose request it is. What the token has made stays; sessions and links of the secret before end.
+// replaceSecret gives a token a new secret, ending the old one at once, and t's scopes, expiry and parent, the
+// requesting token. What the token made stays; sessions and links of the old secret end.
 func replaceSecret(ctx context.Context, tx pgx.Tx, t Token, hash []byte) error {
 	replaced, err := core.One[Token](ctx, tx, NoToken, `UPDATE tokens SET hash = $2, secret_at = now(), previous_hash = NULL, previous_until = NULL,
 			scopes = $3, rotated_by = nullif($4, id), revoked_at = NULL,
@@ -322,7 +327,7 @@ func replaceSecret(ctx context.Context, tx pgx.Tx, t Token, hash []byte) error {
 	return endNoLater(ctx, tx, t.ID, replaced.ExpiresAt)
 }
 
-// lockToken locks a token of a user that is not revoked.
+// lockToken locks a user's unrevoked token.
 func lockToken(ctx context.Context, tx pgx.Tx, userID, id int64) error {
 	_, err := core.One[struct {
 		ID int64 `db:"id"`
@@ -330,7 +335,7 @@ func lockToken(ctx context.Context, tx pgx.Tx, userID, id int64) error {
 	return err
 }
 
-// TokenQuota limits the tokens that are neither revoked nor expired.
+// TokenQuota limits a user's unrevoked, unexpired tokens.
 var TokenQuota = core.Quota{
 	Name:   "tokens",
 	Things: `FROM tokens WHERE user_id = %s AND ` + liveToken,

@@ -15,7 +15,7 @@ import (
 
 // Statuses and roles of a user.
 const (
-	UserPending = "PENDING" // waits for an administrator
+	UserPending = "PENDING" // waits for an administrator's approval
 	UserActive  = "ACTIVE"
 	UserBlocked = "BLOCKED"
 
@@ -23,18 +23,20 @@ const (
 	RoleAdmin = "ADMIN"
 )
 
-// User is a person or a program that may use the service.
+// User is a person or program that may use the service.
 type User struct {
-	ID         int64     `db:"id"`
-	TelegramID *int64    `db:"telegram_id"` // also the id of the private chat
-	Name       string    `db:"name"`
-	Language   string    `db:"language"` // "en" or "ru"
-	Role       string    `db:"role"`
-	Status     string    `db:"status"`
-	Username   string    `db:"username"` // in Telegram, lower-case and without "@"; empty: unknown
-	OwnerID    *int64    `db:"owner_id"` // of an agent; nil: a person, or a program without an owner
-	CreatedAt  time.Time `db:"created_at"`
-	// ForgottenAt is when the user was made anonymous: the user cannot be changed any more.
+	ID         int64  `db:"id"`
+	TelegramID *int64 `db:"telegram_id"` // also the id of the private chat
+	Name       string `db:"name"`
+	Language   string `db:"language"` // "en" or "ru"
+	// LanguageChosen means that the person chose it: their Telegram language is ignored.
+	LanguageChosen bool      `db:"language_chosen"`
+	Role           string    `db:"role"`
+	Status         string    `db:"status"`
+	Username       string    `db:"username"` // in Telegram, lower-case and without "@"; empty: unknown
+	OwnerID        *int64    `db:"owner_id"` // of an agent; nil: a person, or a program without an owner
+	CreatedAt      time.Time `db:"created_at"`
+	// ForgottenAt is when the user was anonymized, after which it cannot be changed.
 	ForgottenAt *time.Time `db:"forgotten_at"`
 }
 
@@ -44,8 +46,16 @@ var NoUser = fault.New(fault.UserNotFound, "there is no such user")
 // IsAdmin reports whether the user is an active administrator.
 func (u User) IsAdmin() bool { return u.Role == RoleAdmin && u.Status == UserActive }
 
+// PersonID is the user that limits count: agents count as their owner, so that more agents do not get a larger share.
+func (u User) PersonID() int64 {
+	if u.OwnerID != nil {
+		return *u.OwnerID
+	}
+	return u.ID
+}
+
 // UserColumns are the columns of a User. An agent is BLOCKED while its owner is not ACTIVE.
-var UserColumns = `id, telegram_id, name, language, role, CASE WHEN ` + core.OwnerActive("users") + ` THEN status
+var UserColumns = `id, telegram_id, name, language, language_chosen, role, CASE WHEN ` + core.OwnerActive("users") + ` THEN status
 	ELSE ` + core.Literal(UserBlocked) + ` END AS status, coalesce(username, '') AS username, owner_id, created_at, forgotten_at`
 
 // CreateUser adds a user; token may be empty for a user who only uses the bot. Without scopes the token grants all that
@@ -57,7 +67,7 @@ func (s *Store) CreateUser(ctx context.Context, u User, token string, scopes ...
 	return s.AddUser(ctx, u, Token{Scopes: scopes}, token)
 }
 
-// AddUser adds a user and, unless the secret is empty, the user's first token, by the request of the token's parent.
+// AddUser adds a user and, unless the secret is empty, the user's first token, at the request of the token's parent.
 // UNAUTHENTICATED: the parent has ended.
 func (s *Store) AddUser(ctx context.Context, u User, first Token, secret string) (created User, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
@@ -83,7 +93,7 @@ func (s *Store) AddUser(ctx context.Context, u User, first Token, secret string)
 	return created, err
 }
 
-// EnsureTelegramUser returns the user of a Telegram account, or adds one with the given status and role.
+// EnsureTelegramUser returns a Telegram account's user, or adds one with the given status and role.
 func (s *Store) EnsureTelegramUser(ctx context.Context, u User) (user User, created bool, err error) {
 	user, err = s.UserByTelegram(ctx, *u.TelegramID)
 	if fault.CodeOf(err) != fault.UserNotFound {
@@ -97,12 +107,10 @@ func (s *Store) EnsureTelegramUser(ctx context.Context, u User) (user User, crea
 	return user, err == nil, err
 }
 
-// UserByTelegram returns the user of a Telegram account.
 func (s *Store) UserByTelegram(ctx context.Context, telegramID int64) (User, error) {
 	return s.user(ctx, `telegram_id = $1`, telegramID)
 }
 
-// UserByID returns a user.
 func (s *Store) UserByID(ctx context.Context, id int64) (User, error) {
 	return s.user(ctx, `id = $1`, id)
 }
@@ -111,7 +119,7 @@ func (s *Store) user(ctx context.Context, where string, arg any) (User, error) {
 	return core.One[User](ctx, s.db, NoUser, `SELECT `+UserColumns+` FROM users WHERE `+where, arg)
 }
 
-// Users lists users with ids above after, ascending; status may be empty. The index users_status serves it.
+// Users lists users with ids above after, ascending; status may be empty. Served by the index users_status.
 func (s *Store) Users(ctx context.Context, status string, after int64, limit int) ([]User, error) {
 	return core.Chosen[User](ctx, s.db, `SELECT `+UserColumns+` FROM users
 		WHERE id > $1 AND ($2 = '' OR status = $2) ORDER BY id LIMIT $3`, after, status, limit)
@@ -127,17 +135,18 @@ func (s *Store) Admins(ctx context.Context) ([]User, error) {
 // UserChange is a change of a user; empty fields stay.
 type UserChange struct {
 	Name, Language, Role, Status string
-	TokenID                      *int64 // the token whose request it is; it is noted of who becomes an administrator
+	Telegram                     bool   // the language comes from the person's Telegram
+	TokenID                      *int64 // the requesting token; recorded for a new administrator
 }
 
-// takesAdmin reports whether the change ends an administrator's rights.
+// takesAdmin reports whether the change revokes administrator rights.
 func (c UserChange) takesAdmin() bool {
 	return c.Role != "" && c.Role != RoleAdmin || c.Status != "" && c.Status != UserActive
 }
 
-// ChangeUser applies a change, and ends the leases of who is not active. A role that is given here is decided by hand: the
-// group of a provider takes it away no more. USER_NOT_FOUND: also for a forgotten user. LAST_ADMIN: no active
-// administrator would be left.
+// ChangeUser applies a change, ends the leases of a user who is no longer active, and plans the notification of one who
+// becomes active. A role set here is manual: a provider's group no longer revokes it. USER_NOT_FOUND: also for a
+// forgotten user. LAST_ADMIN: no active administrator would be left.
 func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user User, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if c.Role != "" {
@@ -152,6 +161,9 @@ func (s *Store) ChangeUser(ctx context.Context, id int64, c UserChange) (user Us
 	return user, err
 }
 
+// NoticesOfAccess is the workload under which the notification of a person's approval is stored, one row per person.
+const NoticesOfAccess = "access"
+
 func changeUser(ctx context.Context, tx pgx.Tx, id int64, c UserChange) (user User, err error) {
 	if c.takesAdmin() {
 		if err := LeaveOneAdmin(ctx, tx, id); err != nil {
@@ -159,35 +171,49 @@ func changeUser(ctx context.Context, tx pgx.Tx, id int64, c UserChange) (user Us
 		}
 	}
 
+	if c.Status == UserActive {
+		_, err := tx.Exec(ctx, `INSERT INTO news (user_id, workload, entity_id, seq, due_at)
+			SELECT id, $2, id::text, 1, now() FROM users WHERE id = $1 AND status <> 'ACTIVE' AND telegram_id IS NOT NULL FOR NO KEY UPDATE
+			ON CONFLICT (user_id, workload, entity_id, seq) DO UPDATE SET state = 'due', due_at = now()`, id, NoticesOfAccess)
+		if err != nil {
+			return user, err
+		}
+	}
+
 	user, err = core.One[User](ctx, tx, NoUser, `UPDATE users SET
 		name = coalesce(nullif($2, ''), name), language = coalesce(nullif($3, ''), language),
+		language_chosen = language_chosen OR $3 <> '' AND NOT $7,
 		role = coalesce(nullif($4, ''), role), status = coalesce(nullif($5, ''), status),
 		promoted_by = CASE WHEN $4 = 'ADMIN' AND role <> 'ADMIN' THEN $6 ELSE promoted_by END, updated_at = now()
-		WHERE id = $1 AND forgotten_at IS NULL RETURNING `+UserColumns, id, c.Name, c.Language, c.Role, c.Status, c.TokenID)
+		WHERE id = $1 AND forgotten_at IS NULL RETURNING `+UserColumns, id, c.Name, c.Language, c.Role, c.Status, c.TokenID, c.Telegram)
 	if err != nil || user.Status == UserActive {
 		return user, err
 	}
 	return user, EndLeases(ctx, tx, id)
 }
 
-// LeaveOneAdmin locks the administrators, so that two of them cannot remove each other at once, and refuses when the
+// SetAgentsMuted mutes or unmutes the actions of agents on tasks for a user.
+func (s *Store) SetAgentsMuted(ctx context.Context, id int64, muted bool) error {
+	return s.db.Do(ctx, `UPDATE users SET mutes_agents = $2 WHERE id = $1`, id, muted)
+}
+
+// LeaveOneAdmin locks the administrators, so that two of them cannot remove each other concurrently, and refuses if the
 // user is the only one.
 func LeaveOneAdmin(ctx context.Context, tx pgx.Tx, id int64) error {
 	admins, err := core.Values[int64](ctx, tx, `SELECT id FROM users
 		WHERE role = 'ADMIN' AND status = 'ACTIVE' ORDER BY id FOR NO KEY UPDATE`)
 	if err == nil && slices.Equal(admins, []int64{id}) {
-		err = fault.New(fault.LastAdmin, "this is the last administrator: make another one first")
+		err = fault.New(fault.LastAdmin, "this is the last administrator: appoint another one first")
 	}
 	return err
 }
 
-// UserByUsername returns the user of a Telegram name, in any case and with or without "@".
+// UserByUsername returns the user with a Telegram name, in any case and with or without "@".
 func (s *Store) UserByUsername(ctx context.Context, username string) (User, error) {
 	return s.user(ctx, `username = $1`, PlainUsername(username))
 }
 
-// SaveUsername stores a user's Telegram name; empty: the user has none. The name is removed from the user who had it
-// before.
+// SaveUsername stores a user's Telegram name; empty: the user has none. The name's previous user loses it.
 func (s *Store) SaveUsername(ctx context.Context, id int64, username string) error {
 	username = PlainUsername(username)
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
@@ -196,7 +222,7 @@ func (s *Store) SaveUsername(ctx context.Context, id int64, username string) err
 		if err != nil || same {
 			return err
 		}
-		// The lock serializes changes of names, because a name may pass from one user to another.
+		// The lock serializes name changes, because a name may pass from one user to another.
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('users.username'))`); err != nil {
 			return err
 		}

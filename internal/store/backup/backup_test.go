@@ -16,7 +16,7 @@ import (
 	"stagecoach/internal/store/backup"
 )
 
-// schemaSQL describes what a restore takes away for a while, and the next numbers.
+// schemaSQL describes what a restore removes temporarily, and the next numbers.
 const schemaSQL = `
 	SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
 		WHERE connamespace = 'public'::regnamespace AND conparentid = 0
@@ -25,7 +25,8 @@ const schemaSQL = `
 	UNION ALL SELECT version_id::text FROM goose_db_version
 	ORDER BY 1`
 
-// TestRestoreIsEqual restores a record as an ordinary account and compares all tables, constraints, triggers and sequences.
+// TestRestoreIsEqual restores a record as an ordinary account and compares all tables, constraints, triggers and
+// sequences.
 func TestRestoreIsEqual(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -46,7 +47,7 @@ func TestRestoreIsEqual(t *testing.T) {
 		t.Errorf("the schema was\n%s\nand is\n%s", strings.Join(was, "\n"), strings.Join(is, "\n"))
 	}
 
-	// The restored record works: it gives the next numbers and keeps its rules.
+	// The restored record works: it assigns the next numbers and enforces its rules.
 	if _, err := db.Exec(t.Context(), `INSERT INTO users (name, status) VALUES ('next', 'ACTIVE')`); err != nil {
 		t.Error(err)
 	}
@@ -64,8 +65,8 @@ func (r *rig) lines(db *pgx.Conn, sql string) []string {
 	return lines
 }
 
-// TestBackupIsOneMoment makes backups while four writers write: in each the sums are right, and it has each transaction
-// as a whole.
+// TestBackupIsOneMoment makes backups while four writers write: in each the sums are right, and every transaction is
+// complete.
 func TestBackupIsOneMoment(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -111,8 +112,7 @@ func TestBackupIsOneMoment(t *testing.T) {
 	}
 }
 
-// TestDamagedFilesAreRefused opens files that are cut off or altered at places in all of their length, and with the key
-// of somebody else.
+// TestDamagedFilesAreRefused opens files truncated or altered at positions throughout, and with somebody else's key.
 func TestDamagedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -187,7 +187,7 @@ func TestRefusals(t *testing.T) {
 	r.wantError(err, "the database is not empty: it has rows in")
 }
 
-// TestTablesOfOthers backs up a database in which somebody has made a table: the restore leaves it out, and says so.
+// TestTablesOfOthers backs up a database with a foreign table: the restore leaves it out, and reports that.
 func TestTablesOfOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -200,7 +200,7 @@ func TestTablesOfOthers(t *testing.T) {
 	}
 }
 
-// TestWrongLedger restores a record whose ledger does not balance, and says so.
+// TestWrongLedger restores a record whose ledger does not balance, and reports that.
 func TestWrongLedger(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -213,7 +213,7 @@ func TestWrongLedger(t *testing.T) {
 	}
 }
 
-// TestCheck restores beside the record, and leaves nothing.
+// TestCheck restores beside the record, and leaves nothing behind.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Check restores the backup into a database of its own on the server at address, and drops it again.
+// Check restores the backup into a temporary database on the server at address, and drops it again.
 func (f *File) Check(ctx context.Context, address string, tell Progress) (r Result, err error) {
 	conn, err := connect(ctx, address)
 	if err != nil {
@@ -45,15 +45,15 @@ func (f *File) Check(ctx context.Context, address string, tell Progress) (r Resu
 	return r, err
 }
 
-// inDatabase is the address of another database of the same server.
+// inDatabase is the address of another database on the same server.
 func inDatabase(address, name string) (string, error) {
 	if !strings.Contains(address, "://") {
-		return address + " dbname=" + name, nil // of words, the last counts
+		return address + " dbname=" + name, nil // of keywords, the last one counts
 	}
 
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", errors.New("the address of PostgreSQL cannot be read") // it has a password
+		return "", errors.New("the address of PostgreSQL cannot be read") // it contains a password
 	}
 	u.Path = "/" + name
 	return u.String(), nil

@@ -1,4 +1,4 @@
 package backup
 
-// Seeded are the tables in which migrations write rows.
+// Seeded are the tables to which migrations add rows.
 var Seeded = seeded

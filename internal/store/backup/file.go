@@ -1,7 +1,8 @@
-// Package backup writes the record into one encrypted file and restores it from there.
+// Package backup writes the record to one encrypted file and restores it from there.
 //
-// The file is a ZIP archive inside an age file, so that the programs age and unzip open it too: manifest.json, and
-// the rows of each table in PostgreSQL's text format. It holds no schema: the migrations up to the file's version make it.
+// The file is a ZIP archive inside an age file, so that the programs age and unzip can open it too: manifest.json, and
+// each table's rows in PostgreSQL's text format. It contains no schema: the migrations up to the file's version create
+// it.
 package backup
 
 import (
@@ -21,10 +22,10 @@ import (
 const (
 	format       = 1
 	manifestName = "manifest.json"
-	manifestMax  = 4 << 20 // bytes; one of 60 tables and 150 settings has 20 KB
+	manifestMax  = 4 << 20 // bytes; with 60 tables and 150 settings it has 20 KB
 )
 
-// Manifest says what is in a backup. It is the last entry, because the number of rows is known at the end.
+// Manifest describes a backup's content. It is the last entry, because the row counts are known only at the end.
 type Manifest struct {
 	Format     int               `json:"format"`
 	CreatedAt  time.Time         `json:"created_at"` // of the snapshot
@@ -34,10 +35,10 @@ type Manifest struct {
 	Temporal   string            `json:"temporal,omitempty"` // empty: it did not answer
 	Settings   map[string]string `json:"settings"`           // without secrets
 	Tables     []Table           `json:"tables"`
-	Sequences  map[string]int64  `json:"sequences"` // the last numbers that were given out
+	Sequences  map[string]int64  `json:"sequences"` // the last numbers assigned
 }
 
-// Table is a table of the record. Partitions stand for the table that they are part of.
+// Table is a table of the record. A partition stands for its parent table.
 type Table struct {
 	Name    string   `json:"name"`
 	Columns []string `json:"columns"`
@@ -45,7 +46,7 @@ type Table struct {
 	Bytes   int64    `json:"bytes"`
 }
 
-// Rows is the number of rows of all tables.
+// Rows is the total number of rows.
 func (m Manifest) Rows() (n int64) {
 	for _, table := range m.Tables {
 		n += table.Rows
@@ -53,10 +54,11 @@ func (m Manifest) Rows() (n int64) {
 	return n
 }
 
-// Progress gets the rows and bytes of a table that were copied so far.
+// Progress receives the rows and bytes of a table copied so far.
 type Progress func(table string, rows, bytes int64)
 
-// meter counts what is copied of one table, and ends the copy with the context. In PostgreSQL's text format a line is a row.
+// meter counts what is copied of one table, and ends the copy with the context. In PostgreSQL's text format each line
+// is a row.
 type meter struct {
 	ctx         context.Context
 	table       string
@@ -71,15 +73,15 @@ func (m *meter) Write(p []byte) (int, error) {
 	return len(p), m.ctx.Err()
 }
 
-// File is an opened backup, all of which was authenticated.
+// File is an opened backup, fully authenticated.
 type File struct {
 	Manifest
 	source  *os.File
 	archive *zip.Reader
 }
 
-// Open opens the backup in a file with any of the identities. It refuses a file that is truncated or was altered before
-// anything is done with it.
+// Open opens a backup file with any of the identities. It rejects a truncated or altered file before anything is done
+// with it.
 func Open(ctx context.Context, name string, identities []age.Identity) (_ *File, err error) {
 	source, err := os.Open(name)
 	if err != nil {
@@ -92,7 +94,12 @@ func Open(ctx context.Context, name string, identities []age.Identity) (_ *File,
 		}
 	}()
 
-	if err = authenticate(ctx, source, identities); err != nil {
+	// age authenticates each part as it is decrypted, and that none is missing: all are read once.
+	whole, err := age.Decrypt(source, identities...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = io.Copy(&meter{ctx: ctx, tell: func(string, int64, int64) {}}, whole); err != nil {
 		return nil, err
 	}
 
@@ -111,16 +118,6 @@ func Open(ctx context.Context, name string, identities []age.Identity) (_ *File,
 
 	f := &File{source: source, archive: archive}
 	return f, f.readManifest()
-}
-
-// authenticate decrypts all of the file once: age proves each part of it, and that none is missing.
-func authenticate(ctx context.Context, source io.Reader, identities []age.Identity) error {
-	plain, err := age.Decrypt(source, identities...)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(&meter{ctx: ctx, tell: func(string, int64, int64) {}}, plain)
-	return err
 }
 
 func openError(err error) error {
@@ -156,5 +153,5 @@ func (f *File) readManifest() error {
 // Close closes the file.
 func (f *File) Close() error { return f.source.Close() }
 
-// entryName is where an archive has the rows of a table.
+// entryName is the name of a table's rows in an archive.
 func entryName(table string) string { return "tables/" + table + ".copy" }

@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/backup"
 )
 
-// TestNightMillionEvents backs up and restores a record with a million events, in little memory, and logs how long it takes.
+// TestNightMillionEvents backs up and restores a record with a million events, in little memory, and logs the duration.
 func TestNightMillionEvents(t *testing.T) {
 	t.Parallel()
 	night.Only(t)

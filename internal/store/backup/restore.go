@@ -14,23 +14,23 @@ import (
 	"stagecoach/internal/store"
 )
 
-// sessionsEnd is how long the sessions of services that were just stopped may take to end.
+// sessionsEnd is how long the sessions of services just stopped may take to end.
 const sessionsEnd = 5 * time.Second
 
-// seeded are the tables in which migrations write rows. All others are empty in a new database.
+// seeded are the tables to which migrations add rows. All others are empty in a new database.
 var seeded = []string{"counted", "download_sync", "event_floor", "notice_cursor", "switches", "webhook_cursor"}
 
-// Result says what was restored.
+// Result describes a restore.
 type Result struct {
-	Checked           bool     `json:"checked"`            // and dropped again
-	Schema            int64    `json:"schema_now"`         // after the migrations of this release
+	Checked           bool     `json:"checked"`            // restored only to verify, then dropped
+	Schema            int64    `json:"schema_now"`         // after this release's migrations
 	LedgerDifferences int      `json:"ledger_differences"` // accounts and entries whose sums are wrong, as they were in the record
 	LeftOut           []string `json:"left_out,omitempty"` // tables that are not ours
 	Backup            Manifest `json:"backup"`
 }
 
-// Restore restores the backup into an empty database, to which nothing else may be connected, and migrates it to this
-// release. All rows appear with the one transaction that ends it; an error leaves none.
+// Restore restores the backup into an empty database without other connections, and migrates it to this release. All
+// rows appear with the one transaction that ends it; an error leaves none.
 func (f *File) Restore(ctx context.Context, url string, tell Progress) (r Result, err error) {
 	r.Backup = f.Manifest
 	if r.Schema, err = store.SchemaVersion(); err != nil {
@@ -68,11 +68,11 @@ func (f *File) Restore(ctx context.Context, url string, tell Progress) (r Result
 	if err := store.MigrateTo(ctx, url, r.Schema); err != nil {
 		return r, err
 	}
-	_, err = conn.Exec(ctx, "ANALYZE") // the first queries are planned with it
+	_, err = conn.Exec(ctx, "ANALYZE") // so that the first queries are planned with statistics
 	return r, err
 }
 
-// wantUnused refuses a database that somebody uses, that has rows, or whose schema is newer than the backup's.
+// wantUnused refuses a database that is in use, that has rows, or whose schema is newer than the backup's.
 func wantUnused(ctx context.Context, conn *pgx.Conn, schema int64) error {
 	if err := wantAlone(ctx, conn); err != nil {
 		return err
@@ -101,7 +101,7 @@ func wantUnused(ctx context.Context, conn *pgx.Conn, schema int64) error {
 	return wantEmpty(ctx, conn, tables)
 }
 
-// wantAlone refuses a database with other sessions. Which of them are our services' only they know.
+// wantAlone refuses a database with other sessions. Only our services can tell which of them are theirs.
 func wantAlone(ctx context.Context, conn *pgx.Conn) error {
 	for deadline := time.Now().Add(sessionsEnd); ; time.Sleep(200 * time.Millisecond) {
 		var others []string
@@ -143,8 +143,9 @@ func wantEmpty(ctx context.Context, db querier, tables []Table) error {
 	)
 }
 
-// load copies all rows. Foreign keys go and come back, because tables refer to each other in a circle; PostgreSQL checks
-// all rows as they come back. Triggers are for changes, not for rows that have been through them.
+// load copies all rows. Foreign keys are dropped and re-created, because tables reference each other in a cycle;
+// PostgreSQL then checks all rows. Triggers are disabled: they are for changes, not for rows that have already been
+// through them.
 func (f *File) load(ctx context.Context, tx pgx.Tx, tell Progress) (leftOut []string, err error) {
 	tables, err := tablesOf(ctx, tx)
 	if err != nil {
@@ -163,11 +164,17 @@ func (f *File) load(ctx context.Context, tx pgx.Tx, tell Progress) (leftOut []st
 		return nil, err
 	}
 
-	keys, err := foreignKeys(ctx, tx)
+	drops, adds, err := foreignKeys(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	if err := run(ctx, tx, slices.Concat(keys.drop, triggers(tables, "DISABLE"), emptied(tables))); err != nil {
+	statements := slices.Concat(drops, triggers(tables, "DISABLE"))
+	for _, table := range tables {
+		if slices.Contains(seeded, table.Name) { // by the migrations: the backup has its own rows
+			statements = append(statements, "DELETE FROM "+pgx.Identifier{table.Name}.Sanitize())
+		}
+	}
+	if err := run(ctx, tx, statements); err != nil {
 		return nil, err
 	}
 
@@ -176,14 +183,18 @@ func (f *File) load(ctx context.Context, tx pgx.Tx, tell Progress) (leftOut []st
 			return nil, fmt.Errorf("%s: %w", table.Name, err)
 		}
 	}
-	if err := f.setSequences(ctx, tx); err != nil {
-		return nil, err
+
+	for name, last := range f.Sequences {
+		_, err := tx.Exec(ctx, `SELECT setval(s, $2) FROM to_regclass(format('%I.%I', current_schema(), $1::text)) s WHERE s IS NOT NULL`, name, last)
+		if err != nil {
+			return nil, err
+		}
 	}
-	return leftOut, run(ctx, tx, slices.Concat(triggers(tables, "ENABLE"), keys.add))
+	return leftOut, run(ctx, tx, slices.Concat(triggers(tables, "ENABLE"), adds))
 }
 
-// choose returns the backup's tables that the migrations make, and names the others, which somebody has added. It refuses
-// a backup in which one is missing or has other columns.
+// choose returns the backup's tables that the migrations create, and names the others, which were added by someone
+// else. It rejects a backup in which one is missing or has other columns.
 func (f *File) choose(tables []Table) (ours []Table, others []string, err error) {
 	for _, table := range f.Tables {
 		same := func(t Table) bool { return t.Name == table.Name && slices.Equal(t.Columns, table.Columns) }
@@ -200,16 +211,6 @@ func (f *File) choose(tables []Table) (ours []Table, others []string, err error)
 		)
 	}
 	return ours, others, nil
-}
-
-func (f *File) setSequences(ctx context.Context, tx pgx.Tx) error {
-	for name, last := range f.Sequences {
-		_, err := tx.Exec(ctx, `SELECT setval(s, $2) FROM to_regclass(format('%I.%I', current_schema(), $1::text)) s WHERE s IS NOT NULL`, name, last)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (f *File) copyIn(ctx context.Context, tx pgx.Tx, table Table, tell Progress) error {
@@ -230,38 +231,26 @@ func (f *File) copyIn(ctx context.Context, tx pgx.Tx, table Table, tell Progress
 	return nil
 }
 
-// statements that drop and add the foreign keys.
-type keyStatements struct{ drop, add []string }
-
-func foreignKeys(ctx context.Context, tx pgx.Tx) (k keyStatements, err error) {
+// foreignKeys returns the statements that drop and add the foreign keys.
+func foreignKeys(ctx context.Context, tx pgx.Tx) (drops, adds []string, err error) {
 	rows, err := tx.Query(ctx, `SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
 			format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))
 		FROM pg_constraint WHERE contype = 'f' AND conparentid = 0 AND connamespace = current_schema()::regnamespace ORDER BY oid`)
 	if err != nil {
-		return k, err
+		return nil, nil, err
 	}
 
 	var drop, add string
 	_, err = pgx.ForEachRow(rows, []any{&drop, &add}, func() error {
-		k.drop, k.add = append(k.drop, drop), append(k.add, add)
+		drops, adds = append(drops, drop), append(adds, add)
 		return nil
 	})
-	return k, err
+	return drops, adds, err
 }
 
 func triggers(tables []Table, change string) (statements []string) {
 	for _, table := range tables {
 		statements = append(statements, "ALTER TABLE "+pgx.Identifier{table.Name}.Sanitize()+" "+change+" TRIGGER USER")
-	}
-	return statements
-}
-
-// emptied deletes the rows of the migrations: the backup has its own.
-func emptied(tables []Table) (statements []string) {
-	for _, table := range tables {
-		if slices.Contains(seeded, table.Name) {
-			statements = append(statements, "DELETE FROM "+pgx.Identifier{table.Name}.Sanitize())
-		}
 	}
 	return statements
 }

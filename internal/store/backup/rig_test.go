@@ -52,8 +52,8 @@ func (r *rig) exec(sql string, args ...any) {
 	r.must(err)
 }
 
-// fill writes rows into tables of all kinds: partitions, a computed column, references in a circle and to the own table,
-// and texts that PostgreSQL has to write in another way.
+// fill writes rows into all kinds of tables: partitions, a generated column, circular and self references, and texts
+// that PostgreSQL must escape.
 func (r *rig) fill() {
 	r.Helper()
 	r.exec(inWallet(`
@@ -81,10 +81,10 @@ func (r *rig) fill() {
 	}
 }
 
-// inWallet names the wallet in a statement.
+// inWallet inserts the wallet into a statement.
 func inWallet(sql string) string { return strings.ReplaceAll(sql, "$W", "0:"+strings.Repeat("a", 64)) }
 
-// transfer writes an entry of the ledger with its postings and balances, and an event, in one transaction.
+// transfer writes a ledger entry with its postings and balances, and an event, in one transaction.
 func (r *rig) transfer(ctx context.Context, db *pgx.Conn, n int) error {
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, inWallet(fmt.Sprintf(`
@@ -97,7 +97,7 @@ func (r *rig) transfer(ctx context.Context, db *pgx.Conn, n int) error {
 	})
 }
 
-// backup writes a backup into a file.
+// backup writes a backup to a file.
 func (r *rig) backup() (string, backup.Manifest) {
 	r.Helper()
 	var content bytes.Buffer
@@ -124,7 +124,7 @@ func (r *rig) open(name string) *backup.File {
 	return f
 }
 
-// empty returns the address of an empty database whose owner is an ordinary account, as a service's is.
+// empty returns the address of an empty database owned by an ordinary account, like a service's.
 func (r *rig) empty() string {
 	r.Helper()
 	address, err := url.Parse(testdb.Bare(r.T))

@@ -14,12 +14,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/operations"
 )
 
 var errMigrating = errors.New("the schema is being migrated: make the backup again when that has ended")
 
-// Write writes the record of one moment, encrypted for the recipients, while services may be at work. It reads with one
-// snapshot, and holds up nothing but a migration. Of the manifest the caller fills what the database does not know.
+// Write writes the record as of one moment, encrypted for the recipients, while services may be running. It reads from
+// one snapshot, and blocks only migrations. The caller fills in what the database does not know of the manifest.
 func Write(
 	ctx context.Context, url string, to io.Writer, recipients []age.Recipient, about Manifest, tell Progress,
 ) (Manifest, error) {
@@ -38,13 +39,33 @@ func Write(
 	if err := about.copyOut(ctx, conn, archive, tell); err != nil {
 		return about, err
 	}
-	if err := about.write(archive); err != nil {
+
+	entry, err := archive.Create(manifestName)
+	if err != nil {
+		return about, err
+	}
+	encoder := json.NewEncoder(entry)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(about); err != nil {
 		return about, err
 	}
 	if err := archive.Close(); err != nil {
 		return about, err
 	}
 	return about, sealed.Close()
+}
+
+// Note records that this backup of the record is complete.
+func (m *Manifest) Note(ctx context.Context, url string) error {
+	conn, err := connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+
+	_, err = conn.Exec(ctx, `INSERT INTO outside_systems AS o (name, succeeded_at) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET succeeded_at = greatest(o.succeeded_at, $2)`, operations.Backup, m.CreatedAt)
+	return err
 }
 
 // copyOut copies all tables in one snapshot and describes them.
@@ -56,11 +77,18 @@ func (m *Manifest) copyOut(ctx context.Context, conn *pgx.Conn, archive *zip.Wri
 
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	return pgx.BeginTxFunc(ctx, conn, snapshot, func(tx pgx.Tx) error {
-		// Before the snapshot, which the next statement takes: no table may change its form after it.
+		// Before the snapshot, which the next statement takes: no table may change its definition after it.
 		if err := lock(ctx, tx, tables, "ACCESS SHARE"); err != nil {
 			return err
 		}
-		if err := m.describe(ctx, tx); err != nil {
+
+		m.Format = format
+		row := tx.QueryRow(ctx, `SELECT now(), current_setting('server_version'), max(version_id)
+			FROM goose_db_version WHERE is_applied`)
+		if err := row.Scan(&m.CreatedAt, &m.PostgreSQL, &m.Schema); err != nil {
+			return err
+		}
+		if m.Tables, err = tablesOf(ctx, tx); err != nil {
 			return err
 		}
 		if !reflect.DeepEqual(m.Tables, tables) {
@@ -76,19 +104,8 @@ func (m *Manifest) copyOut(ctx context.Context, conn *pgx.Conn, archive *zip.Wri
 	})
 }
 
-func (m *Manifest) describe(ctx context.Context, tx pgx.Tx) (err error) {
-	m.Format = format
-	row := tx.QueryRow(ctx, `SELECT now(), current_setting('server_version'), max(version_id)
-		FROM goose_db_version WHERE is_applied`)
-	if err = row.Scan(&m.CreatedAt, &m.PostgreSQL, &m.Schema); err != nil {
-		return err
-	}
-	m.Tables, err = tablesOf(ctx, tx)
-	return err
-}
-
-// readSequences reads the sequences, which have no snapshot: after the first statement they are at least as high as the
-// numbers in it.
+// readSequences reads the sequences, which are not part of a snapshot: after the first statement they are at least as
+// high as the numbers in it.
 func (m *Manifest) readSequences(ctx context.Context, tx pgx.Tx) error {
 	rows, err := tx.Query(ctx, `SELECT sequencename::text, last_value FROM pg_sequences
 		WHERE schemaname = current_schema() AND last_value IS NOT NULL AND sequencename NOT LIKE 'goose%'`)
@@ -104,16 +121,6 @@ func (m *Manifest) readSequences(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	})
 	return err
-}
-
-func (m *Manifest) write(archive *zip.Writer) error {
-	entry, err := archive.Create(manifestName)
-	if err != nil {
-		return err
-	}
-	encoder := json.NewEncoder(entry)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(m)
 }
 
 func (t *Table) copyOut(ctx context.Context, tx pgx.Tx, archive *zip.Writer, tell Progress) error {
@@ -141,7 +148,8 @@ func (t *Table) sql() string {
 	return pgx.Identifier{t.Name}.Sanitize() + " (" + strings.Join(columns, ", ") + ")"
 }
 
-// connect opens a session without time limits, in which values have one text form whatever the server's configuration.
+// connect opens a session without time limits, in which values have the same text form whatever the server's
+// configuration.
 func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 	config, err := core.Pool{}.Config(url, nil)
 	if err != nil {
@@ -160,8 +168,8 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// tablesOf lists the tables that hold rows, with the columns that are not computed from others. goose's own table is made
-// by the migrations.
+// tablesOf lists the tables that contain rows, with their non-generated columns. goose's own table is created by the
+// migrations.
 func tablesOf(ctx context.Context, db querier) ([]Table, error) {
 	rows, err := db.Query(ctx, `SELECT c.relname::text, array_agg(a.attname::text ORDER BY a.attnum)
 		FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''

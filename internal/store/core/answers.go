@@ -16,22 +16,24 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Request identifies one request of a user by the key that the user has given; without a key each request is a new one.
+// Request identifies a user's request by the key that they chose; without a key each request is new.
 type Request struct {
 	UserID int64
 	Key    string
-	Asked  string // the content of the request: the same key must not request something else
+	Asked  string // the request's content, which must be the same for the same key
 
-	TokenID *int64 // the token of the request, with which what it makes ends; nil: none, or nothing ends
+	TokenID *int64 // the request's token, with which what it makes ends; nil: none, or nothing ends
 }
 
-// longestID is how many bytes an id may have in Temporal, unless an operator allows more (limit.maxIDLength).
+// longestID is the longest id in Temporal, in bytes, unless an operator allows more (limit.maxIDLength).
 const longestID = 255
 
-// hashedKey is the prefix of keys that stand for longer ones. A caller cannot give such a key: a key contains no space.
+// hashedKey is the prefix of keys that stand for longer ones. Callers cannot send such a key: theirs contain no space.
 const hashedKey = "sha256 "
 
-// ID identifies the request for Temporal and the record, with the user in it: two users may choose the same key.
+// ID identifies the request in Temporal and in the record. It includes the user: two users may choose the same key.
+// Without a key it is random: no caller can repeat such a request, but Temporal can, at any time, because it retries an
+// activity whose result was lost and a reset reapplies updates. The decision is therefore kept as long as the entity.
 func (r Request) ID() string {
 	if r.Key == "" {
 		return rand.Text()
@@ -39,7 +41,7 @@ func (r Request) ID() string {
 	return fmt.Sprintf("%d/%s", r.UserID, r.keyInID())
 }
 
-// keyInID returns the key, or its hash when an ID with the key would be too long.
+// keyInID returns the key, or its hash if an ID with the key would be too long.
 func (r Request) keyInID() string {
 	if len(strconv.FormatInt(r.UserID, 10))+len("/")+len(r.Key) <= longestID {
 		return r.Key
@@ -48,18 +50,19 @@ func (r Request) keyInID() string {
 	return hashedKey + hex.EncodeToString(sum[:])
 }
 
-// KeyIn parses an ID: the user and the key as keyInID returns it; keyed is false for other ids.
+// KeyIn parses an ID into the user and the key as returned by keyInID; keyed is false for other ids.
 func KeyIn(id string) (userID int64, key string, keyed bool) {
 	user, key, keyed := strings.Cut(id, "/")
 	userID, err := strconv.ParseInt(user, 10, 64)
 	return userID, key, keyed && err == nil && key != ""
 }
 
-// updateKey is the prefix of the keys of updates whose id has no key. A caller cannot give such a key: it contains a space.
+// updateKey is the prefix of the keys of updates whose id has no key. Callers cannot send such a key: it contains a
+// space.
 const updateKey = "update "
 
-// RequestIn returns the request of a user that Temporal knows by an id: with the key that the id has, else with the id
-// itself. An operator may choose any id for an update.
+// RequestIn returns the user's request behind a Temporal id: with the key contained in the id, else with the id itself.
+// An operator may choose any update id.
 func RequestIn(id string, userID int64, asked string) Request {
 	by, key, keyed := KeyIn(id)
 	if !keyed || by != userID {
@@ -73,16 +76,15 @@ type Answers struct {
 	db *DB
 }
 
-// NewAnswers returns the answers of a database.
 func NewAnswers(db *DB) *Answers { return &Answers{db: db} }
 
-// errAnswered rolls back a transaction whose request was answered by another one meanwhile.
+// errAnswered rolls back a transaction whose request was meanwhile answered by another one.
 var errAnswered = errors.New("answered before")
 
 // Answered reads the first answer to a request into answer, and reports whether there is one. VALIDATION_ERROR: the key
 // was used for another request.
 //
-// An answer that is kept under the ID of its request is stored under keyInID, all others under the key itself.
+// An answer kept under its request's ID is stored under keyInID, all others under the key itself.
 func (a *Answers) Answered(ctx context.Context, r Request, answer any) (bool, error) {
 	batch, found := &pgx.Batch{}, false
 	if QueueAnswered(batch, r, answer, &found); batch.Len() == 0 {
@@ -92,7 +94,7 @@ func (a *Answers) Answered(ctx context.Context, r Request, answer any) (bool, er
 	return found, Unavailable(err)
 }
 
-// QueueAnswered queues what Answered asks; nothing for a request without a key.
+// QueueAnswered queues the query of Answered; nothing for a request without a key.
 func QueueAnswered(batch *pgx.Batch, r Request, answer any, found *bool) {
 	if r.Key == "" {
 		return
@@ -109,7 +111,7 @@ func QueueAnswered(batch *pgx.Batch, r Request, answer any, found *bool) {
 		case err != nil:
 			return err
 		case asked != r.Asked:
-			return fault.Invalid("Idempotency-Key", "this key was used for another request")
+			return usedForAnother()
 		}
 
 		*found = true
@@ -117,7 +119,11 @@ func QueueAnswered(batch *pgx.Batch, r Request, answer any, found *bool) {
 	})
 }
 
-// AnswerOnce creates something and keeps it as the answer to the request, in one transaction. A repetition creates
+func usedForAnother() error {
+	return fault.Invalid("Idempotency-Key", "this key was used for another request")
+}
+
+// AnswerOnce creates something and stores it as the answer to the request, in one transaction. A repetition creates
 // nothing and returns the first answer.
 func AnswerOnce[T any](ctx context.Context, db *DB, r Request, makes func(pgx.Tx) (T, error)) (answer T, err error) {
 	answers := NewAnswers(db)
@@ -133,11 +139,11 @@ func AnswerOnce[T any](ctx context.Context, db *DB, r Request, makes func(pgx.Tx
 	})
 
 	switch {
-	case errors.Is(err, errAnswered): // by the same request at the same time
+	case errors.Is(err, errAnswered): // by the same request, concurrently
 		var first T
 		_, err = answers.Answered(ctx, r, &first)
 		return first, err
-	case fault.CodeOf(err) == fault.QuotaExceeded: // perhaps because the same request has taken the room
+	case fault.CodeOf(err) == fault.QuotaExceeded: // perhaps the same request has used up the quota
 		var first T
 		if found, again := answers.Answered(ctx, r, &first); found || again != nil {
 			return first, again
@@ -160,7 +166,7 @@ func insertAnswer(ctx context.Context, tx pgx.Tx, r Request, answer any) error {
 	return err
 }
 
-// KeepAnswer keeps the answer to a request that Temporal knows by its ID, unless there is one, and returns the kept
+// KeepAnswer stores the answer to a request that Temporal knows by its ID, unless there is one, and returns the stored
 // answer.
 func KeepAnswer[A any](ctx context.Context, answers *Answers, r Request, answer A) (kept A, err error) {
 	if r.Key == "" {
@@ -179,15 +185,15 @@ func KeepAnswer[A any](ctx context.Context, answers *Answers, r Request, answer 
 	if err != nil {
 		return kept, Unavailable(err)
 	}
-	if asked != r.Asked { // two parallel requests have the same key: each has its own answer
+	if asked != r.Asked { // two concurrent requests share the key: each has its own answer
 		return answer, nil
 	}
 
 	return kept, json.Unmarshal(text, &kept)
 }
 
-// QueueAnswer keeps the answer to a request that is fulfilled in the same transaction. It replaces a refusal that the
-// same request has got elsewhere at the same moment: what is done is not refused.
+// QueueAnswer stores the answer to a request fulfilled in the same transaction. It replaces a concurrent refusal of the
+// same request: what is done is not refused.
 func QueueAnswer(batch *pgx.Batch, r Request, answer any) error {
 	text, err := json.Marshal(answer)
 	batch.Queue(`INSERT INTO answers (user_id, key, request, answer) VALUES ($1, $2, $3, $4)
@@ -196,11 +202,11 @@ func QueueAnswer(batch *pgx.Batch, r Request, answer any) error {
 	return err
 }
 
-// contentKey is the prefix of the keys of contents. A caller cannot give such a key: a key contains no space.
+// contentKey is the prefix of the keys of contents. Callers cannot send such a key: theirs contain no space.
 const contentKey = "content of "
 
-// KeepContent keeps what a request of a user says beyond ids, under the request's ID: who carries the request out reads
-// it from here, so that it does not travel through Temporal. It is deleted with the answers.
+// KeepContent stores a request's content beyond ids under the request's ID. Whoever executes the request reads it from
+// here, so that it does not travel through Temporal. It is deleted with the answers.
 func (a *Answers) KeepContent(ctx context.Context, userID int64, id string, content any) error {
 	text, err := json.Marshal(content)
 	if err != nil {
@@ -210,14 +216,14 @@ func (a *Answers) KeepContent(ctx context.Context, userID int64, id string, cont
 		userID, contentKey+id, text)
 }
 
-// KeptContent reads what KeepContent has kept into content, which stays as it is when nothing was.
+// KeptContent reads what KeepContent stored into content, which is unchanged if there is nothing.
 func (a *Answers) KeptContent(ctx context.Context, userID int64, id string, content any) error {
 	batch := &pgx.Batch{}
 	QueueKeptContent(batch, userID, id, content)
 	return Unavailable(a.db.SendBatch(ctx, batch).Close())
 }
 
-// QueueKeptContent queues what KeptContent asks.
+// QueueKeptContent queues the query of KeptContent.
 func QueueKeptContent(batch *pgx.Batch, userID int64, id string, content any) {
 	batch.Queue(`SELECT answer FROM answers WHERE user_id = $1 AND key = $2`, userID, contentKey+id).QueryRow(func(row pgx.Row) error {
 		var text []byte
@@ -231,7 +237,7 @@ func QueueKeptContent(batch *pgx.Batch, userID int64, id string, content any) {
 	})
 }
 
-// Outcome returns the content of an answer: an entity or a refusal.
+// Outcome returns an answer's content: an entity or a refusal.
 func Outcome[E any](entity *E, refusal *fault.Error) (none E, err error) {
 	if refusal != nil {
 		return none, refusal

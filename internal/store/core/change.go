@@ -9,29 +9,30 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 )
 
-// Workload is what Change must know of a workload.
+// Workload is what Change needs to know about a workload.
 type Workload[R any, S, A ~string, F any] struct {
 	Name  string
 	Table lifecycle.Table[S, A, F]
-	None  error // the error when there is no such row
+	None  error // the error if there is no such row
 
-	// Lock has statements that take the row's id: they lock, in this order, what a change needs, and the last one reads
-	// the row.
+	// Lock has statements that take the row's id. They lock, in this order, what a change needs; the last one reads the
+	// row.
 	Lock    []string
 	Entity  func(*R) Entity[S]
 	Facts   func(*R) F
-	Effects map[A]func(*R, Step[S, A])             // the effect of an action on each row, besides its state
+	Effects map[A]func(*R, Step[S, A])             // each action's effect on the row, besides its state
 	Write   func(batch *pgx.Batch, before S, r *R) // writes the row and what follows from its change
 
-	// Notice reports whether the owner gets a message about an event, and how long that message waits for others to
-	// join; nil: no event has one.
+	// Notice reports whether the owner is notified of an event, and how long that notification waits for others to join
+	// it; nil: of none.
 	Notice func(*R, Event) (wait time.Duration, told bool)
 }
 
-// Entity has the fields that every row has.
+// Entity holds the fields that every row has.
 type Entity[S ~string] struct {
 	ID      string
 	Owner   *int64
@@ -42,24 +43,23 @@ type Entity[S ~string] struct {
 // Step is one action of a walk, with the fields of its event. A step without roles is the system's.
 type Step[S, A ~string] struct {
 	Action  A
-	To      S // chooses among rules of one action; empty: any
+	To      S // selects among the rules of one action; empty: any
 	Roles   []lifecycle.Role
 	Actor   *int64
 	Comment string
-	Reason  string // why the system takes it, where the event's type leaves it open
 }
 
-// Walk takes a locked row through its workload's table, one rule after the other. The fields of the row may be edited
-// in between; only the walk sets its state.
+// Walk moves a locked row through its workload's table, rule by rule. The row's fields may be edited in between, but
+// only the walk sets its state.
 type Walk[R any, S, A ~string, F any] struct {
 	Row    *R
 	of     *Workload[R, S, A, F]
 	DB     Session // of the database transaction
 	state  S
 	events []Event
-	Edited bool // the row is written also without an event
+	Edited bool // the row is written even without an event
 
-	Then func(write *pgx.Batch) error // queues statements that need the final row, also when it was not changed; nil: none
+	Then func(write *pgx.Batch) error // queues statements that need the final row, even an unchanged one; nil: none
 }
 
 // Session is a connection with an open database transaction.
@@ -73,7 +73,7 @@ type Session interface {
 // errOutsideOfTable is a programming error: a state was set without a rule.
 var errOutsideOfTable = errors.New("a state was set without a rule of the table")
 
-// Take takes one action, with its effect on the row, if the table allows it in this state and with these facts.
+// Take performs one action, with its effect on the row, if the table allows it in this state and with these facts.
 func (w *Walk[R, S, A, F]) Take(step Step[S, A]) error {
 	rule, err := ruleFor(w.of.Table, w.state, step, w.of.Facts(w.Row))
 	if err != nil {
@@ -83,7 +83,7 @@ func (w *Walk[R, S, A, F]) Take(step Step[S, A]) error {
 	return nil
 }
 
-// Follow takes a step by the rule with which the table has allowed it to the caller, for this row. A rule without an
+// Follow performs a step by the rule under which the table allowed it to the caller, for this row. A rule without an
 // event changes nothing.
 func (w *Walk[R, S, A, F]) Follow(rule lifecycle.Rule[S, A, F], step Step[S, A]) {
 	if rule.Event == "" {
@@ -97,7 +97,7 @@ func (w *Walk[R, S, A, F]) Follow(rule lifecycle.Rule[S, A, F], step Step[S, A])
 	}
 }
 
-// Note records an event that does not change the state.
+// Note records an event that leaves the state unchanged.
 func (w *Walk[R, S, A, F]) Note(event string) { w.NoteWhy(event, "") }
 
 // NoteWhy is Note with a comment.
@@ -108,8 +108,8 @@ func (w *Walk[R, S, A, F]) NoteWhy(event, comment string) {
 // Terminal reports whether the row has ended.
 func (w *Walk[R, S, A, F]) Terminal() bool { return w.of.Table.Terminal(w.state) }
 
-// Move returns the next state and the event of a step by a table. Every state that a row gets comes from here or from a
-// walk; the first state has no predecessor.
+// Move returns a step's next state and event by a table. Every state of a row comes from here or from a walk; the first
+// state has no predecessor.
 func Move[S, A ~string, F any](table lifecycle.Table[S, A, F], from S, step Step[S, A], facts F) (Event, S, error) {
 	rule, err := ruleFor(table, from, step, facts)
 	if err != nil {
@@ -118,7 +118,7 @@ func Move[S, A ~string, F any](table lifecycle.Table[S, A, F], from S, step Step
 	return step.event(from, rule.To, rule.Event), rule.To, nil
 }
 
-// ruleFor returns the rule by which a table allows a step.
+// ruleFor returns the rule under which a table allows a step.
 func ruleFor[S, A ~string, F any](
 	table lifecycle.Table[S, A, F], from S, step Step[S, A], facts F,
 ) (lifecycle.Rule[S, A, F], error) {
@@ -132,13 +132,11 @@ func ruleFor[S, A ~string, F any](
 // event is the event of a step from one state to another.
 func (step Step[S, A]) event(from, to S, kind string) Event {
 	return Event{
-		Type: kind, From: string(from), To: string(to), ActorID: step.Actor, Comment: step.Comment, Reason: step.Reason,
+		Type: kind, From: string(from), To: string(to), ActorID: step.Actor, Comment: step.Comment,
 	}
 }
 
-// Compare checks a step that its caller has decided already, from the state that the caller knew: empty, for a row that
-// is to be created. This is the other form of change: a workflow's statement writes only while the row is still in that
-// state and has an older version. It costs one round trip instead of two, for the many steps of tasks.
+// Compare checks the first event of a row to be created.
 func Compare[S, A ~string, F any](table lifecycle.Table[S, A, F], to S, e Event) error {
 	if !table.Leaves(S(e.From), to, e.Type) {
 		return fmt.Errorf("%w: %s leads from %q to %q", errOutsideOfTable, e.Type, e.From, to)
@@ -146,27 +144,50 @@ func Compare[S, A ~string, F any](table lifecycle.Table[S, A, F], to S, e Event)
 	return nil
 }
 
-// Change locks a row, lets decide walk it through the table, and writes row, events and what follows from them in one
-// database transaction. Without an event the row is not written; an error rolls back everything. It returns the row as
-// it is afterwards.
+// Change locks a row, lets decide walk it through the table, and writes the row, its events and what follows from them
+// in one database transaction. Without an event the row is not written; an error rolls back everything. It returns the
+// updated row.
 func Change[R any, S, A ~string, F any](
 	ctx context.Context, db *DB, of *Workload[R, S, A, F], id any, decide func(*Walk[R, S, A, F]) error,
 ) (row R, err error) {
-	return ChangeAfter(ctx, db, of, id, func(*pgx.Batch) {}, decide)
+	return ChangeFor(ctx, db, of, id, Asked{}, decide)
 }
 
-// ChangeAfter is Change with more to read under the lock, before decide is called.
-func ChangeAfter[R any, S, A ~string, F any](
-	ctx context.Context, db *DB, of *Workload[R, S, A, F], id any, more func(read *pgx.Batch),
-	decide func(*Walk[R, S, A, F]) error,
+// ChangeFor is Change for a request. If the request was decided before, nothing changes: the result is its refusal, or
+// the row as it is now.
+func ChangeFor[R any, S, A ~string, F any](
+	ctx context.Context, db *DB, of *Workload[R, S, A, F], id any, asked Asked, decide func(*Walk[R, S, A, F]) error,
 ) (row R, err error) {
+	entity, before := fmt.Sprint(id), decided{}
 	err = db.InTwoTrips(ctx, func(read *pgx.Batch) {
 		of.queueLock(read, id, &row)
-		more(read)
+		if asked.ID != "" {
+			asked.queueDecided(read, of.Name, entity, &before)
+		}
+		if asked.More != nil {
+			asked.More(read)
+		}
 	}, func(db Session, write *pgx.Batch) error {
-		return of.lead(db, write, &row, decide)
+		if before.known {
+			return nil
+		}
+		err := of.lead(db, write, &row, decide)
+		if err == nil && asked.ID != "" {
+			asked.queueGranted(write, of.Name, entity, *of.Entity(&row).Version)
+		}
+		return err
 	})
-	return row, err
+
+	refusal := fault.As(err)
+	forEver := refusal != nil && !refusal.Retryable && refusal.Code != fault.Internal // not only temporarily
+	switch {
+	case before.known && err == nil:
+		return row, before.refusal
+	case asked.ID != "" && forEver && !errors.Is(err, of.None):
+		return row, asked.keepRefusal(ctx, db, of.Name, entity, refusal)
+	default:
+		return row, err
+	}
 }
 
 // ChangeIn is Change within an open database transaction.
@@ -205,10 +226,14 @@ func (of *Workload[R, S, A, F]) lead(
 	db Session, write *pgx.Batch, row *R, decide func(*Walk[R, S, A, F]) error,
 ) error {
 	before := *of.Entity(row).State
-	walk, err := of.walk(db, row, decide)
-	if err != nil {
+	walk := &Walk[R, S, A, F]{Row: row, of: of, DB: db, state: before}
+	if err := decide(walk); err != nil {
 		return err
 	}
+	if *of.Entity(row).State != walk.state {
+		return errOutsideOfTable
+	}
+
 	for _, event := range walk.events {
 		of.queueEvent(write, row, event)
 	}
@@ -222,35 +247,7 @@ func (of *Workload[R, S, A, F]) lead(
 	return walk.Then(write)
 }
 
-// walk lets decide take a row through the table.
-func (of *Workload[R, S, A, F]) walk(
-	db Session, row *R, decide func(*Walk[R, S, A, F]) error,
-) (*Walk[R, S, A, F], error) {
-	walk := &Walk[R, S, A, F]{Row: row, of: of, DB: db, state: *of.Entity(row).State}
-	if err := decide(walk); err != nil {
-		return nil, err
-	}
-	if *of.Entity(row).State != walk.state {
-		return nil, errOutsideOfTable
-	}
-	return walk, nil
-}
-
-// WalkUnlocked lets decide walk a row as its caller knows it, and returns the events of the walk; the row has the
-// version of the last one. The caller's statement writes them only while the record has the row in the version before:
-// this is Compare for a workload with a Walk.
-func WalkUnlocked[R any, S, A ~string, F any](
-	of *Workload[R, S, A, F], row *R, decide func(*Walk[R, S, A, F]) error,
-) ([]Event, error) {
-	walk, err := of.walk(nil, row, decide)
-	if err != nil {
-		return nil, err
-	}
-	*of.Entity(row).Version += int64(len(walk.events))
-	return walk.events, nil
-}
-
-// queueEvent writes the row's next event, and plans the message that notifies the owner of it.
+// queueEvent writes the row's next event, and plans its owner's notification.
 func (of *Workload[R, S, A, F]) queueEvent(write *pgx.Batch, row *R, event Event) {
 	entity := of.Entity(row)
 	*entity.Version++
@@ -264,16 +261,16 @@ func (of *Workload[R, S, A, F]) queueEvent(write *pgx.Batch, row *R, event Event
 	}
 }
 
-// Joins is the time at which user u is notified of an entity of workload $1: together with what waits already, else
-// after $3.
+// Joins is when user u is notified of an entity of workload $1: together with notifications already waiting, else after
+// $3.
 func Joins(entity string) string {
 	return `coalesce((SELECT min(n.due_at) FROM news n WHERE n.user_id = u.id AND n.workload = $1 AND n.entity_id = ` + entity + `
 		AND n.state = 'due'), now() + $3::interval)`
 }
 
-// QueueNotice plans the notification of one person of an event, together with the event itself. A person without a
-// chat, or who has caused the event, is not notified. The notification joins the person's waiting notifications of the
-// entity, else it is due after gather.
+// QueueNotice plans one person's notification of an event, together with the event itself. A person who has no chat, or
+// who caused the event, is not notified. The notification joins the person's waiting ones about the entity, else it is
+// due after gather.
 func QueueNotice(batch *pgx.Batch, workload, entity string, seq, user int64, actor *int64, gather time.Duration) {
 	batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 		SELECT u.id, $1, $2, $4, `+Joins(`$2`)+` FROM users u

@@ -12,15 +12,15 @@ import (
 	"stagecoach/internal/fault"
 )
 
-// Choice is the entity that a request with a key was settled on before anything was done: a repeated request goes on
-// with it, whatever has become of the process that chose. It is kept in place of an answer.
+// Choice is the entity on which a request with a key settled before anything was done: a repeated request continues
+// with it, even if the process that chose is gone. It is stored in place of an answer.
 type Choice struct {
 	ID  int64 `json:"id"`
-	Try int   `json:"try"` // counts the choices of this request
+	Try int   `json:"try"` // counts the request's choices
 }
 
-// Attempt returns the request that does what was chosen. Each choice has one of its own, so that Temporal does not
-// answer a later one with the refusal of an earlier one. Without a key it is a new request.
+// Attempt returns the request that executes a choice. Each choice has its own, so that Temporal does not answer a later
+// one with the refusal of an earlier one. Without a key it is a new request.
 func (r Request) Attempt(c Choice) Request {
 	if r.Key == "" {
 		return Request{UserID: r.UserID}
@@ -28,12 +28,12 @@ func (r Request) Attempt(c Choice) Request {
 	return Request{UserID: r.UserID, Key: r.attempts() + fmt.Sprint(c.Try)}
 }
 
-// attempts is the prefix of the keys of a request's attempts. A caller cannot give such a key: it contains a space.
+// attempts is the prefix of the keys of a request's attempts. Callers cannot send such a key: it contains a space.
 func (r Request) attempts() string { return fmt.Sprintf("next %x ", sha256.Sum256([]byte(r.Key))) }
 
 // ChoiceOf reads the last choice of a request with a key, and the answer to it into answer. done reports that there is
-// an answer. A zero Choice: there was none. VALIDATION_ERROR: the key was used for another request. The primary key
-// serves it.
+// an answer. A zero Choice means none. VALIDATION_ERROR: the key was used for another request. Served by the primary
+// key.
 func (a *Answers) ChoiceOf(ctx context.Context, r Request, answer any) (chosen Choice, done bool, err error) {
 	var asked string
 	var kept, text []byte
@@ -57,8 +57,8 @@ func (a *Answers) ChoiceOf(ctx context.Context, r Request, answer any) (chosen C
 	return chosen, true, json.Unmarshal(text, answer)
 }
 
-// Choose replaces a choice of a request with a key by another one; a zero Choice: there was none. It reports false when
-// the request has chosen otherwise meanwhile, is done, or asked for something else. The primary key serves it.
+// Choose replaces the choice of a request with a key; a zero Choice means none. It returns false if the request has
+// meanwhile chosen otherwise, is done, or had another content. Served by the primary key.
 func (a *Answers) Choose(ctx context.Context, r Request, was, now Choice) (bool, error) {
 	before, err := json.Marshal(was)
 	if err != nil {

@@ -11,24 +11,22 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// Event is one transition, or another fact worth keeping about an entity.
+// Event is one transition, or another fact worth recording about an entity.
 type Event struct {
 	Type    string
 	From    string
 	To      string
 	ActorID *int64 // nil: the system
 	Comment string
-	Reason  string `json:",omitempty"` // why the system did it, where the type leaves it open
 }
 
 // QueueEvent writes an event of an entity; owner nil: the entity has no owner.
 func QueueEvent(batch *pgx.Batch, workload, entity string, seq int64, owner *int64, e Event) {
-	batch.Queue(`INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment, reason)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		workload, entity, seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment, e.Reason)
+	batch.Queue(`INSERT INTO events (workload, entity_id, seq, owner_id, type, from_state, to_state, actor_id, comment)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		workload, entity, seq, owner, e.Type, e.From, e.To, e.ActorID, e.Comment)
 }
 
-// StreamedEvent is an event as the stream returns it.
 type StreamedEvent struct {
 	XID       uint64    `db:"xid"`
 	ID        int64     `db:"id"`
@@ -41,31 +39,30 @@ type StreamedEvent struct {
 	ActorID   *int64    `db:"actor_id"`
 	OwnerID   *int64    `db:"owner_id"`
 	Comment   string    `db:"comment"`
-	Reason    string    `db:"reason"`
 	CreatedAt time.Time `db:"created_at"`
 }
 
-// Cursor is a position in the stream of events: after the event of this transaction and id.
+// Cursor is a position in the event stream: after the event with this transaction and id.
 type Cursor struct {
 	XID uint64
 	ID  int64
 }
 
-// Cursor returns the position just after the event.
+// Cursor returns the position right after the event.
 func (e StreamedEvent) Cursor() Cursor { return Cursor{e.XID, e.ID} }
 
-// Shown is the event as people and programs get it.
+// Shown is the event in its public form.
 func (e StreamedEvent) Shown() lifecycle.Event {
 	return lifecycle.Event{
 		Workload: e.Workload, EntityID: e.EntityID, OwnerID: optionalID(e.OwnerID),
 		History: lifecycle.History{
 			Seq: e.Seq, Type: e.Type, ActorID: optionalID(e.ActorID), From: e.From, To: e.To, Comment: e.Comment,
-			Reason: e.Reason, CreatedAt: e.CreatedAt.UTC(),
+			CreatedAt: e.CreatedAt.UTC(),
 		},
 	}
 }
 
-// optionalID writes an id that may be missing.
+// optionalID formats an id that may be missing.
 func optionalID(id *int64) *string {
 	if id == nil {
 		return nil
@@ -74,18 +71,18 @@ func optionalID(id *int64) *string {
 	return &text
 }
 
-// String returns the cursor as clients keep it.
+// String returns the cursor as clients store it.
 func (c Cursor) String() string { return fmt.Sprintf("%d-%d", c.XID, c.ID) }
 
-// Before reports whether the position is earlier than another.
+// Before reports whether the position precedes another.
 func (c Cursor) Before(other Cursor) bool {
 	return c.XID < other.XID || c.XID == other.XID && c.ID < other.ID
 }
 
-// XIDText returns the transaction as PostgreSQL reads it: its numbers are larger than those of bigint.
+// XIDText returns the transaction as PostgreSQL reads it: its numbers exceed bigint.
 func (c Cursor) XIDText() string { return strconv.FormatUint(c.XID, 10) }
 
-// ParseCursor parses what String has written.
+// ParseCursor parses String's format.
 func ParseCursor(text string) (c Cursor, err error) {
 	if _, err = fmt.Sscanf(text, "%d-%d", &c.XID, &c.ID); err != nil || c.String() != text {
 		return Cursor{}, fmt.Errorf("a cursor looks like 123-45")
@@ -93,11 +90,11 @@ func ParseCursor(text string) (c Cursor, err error) {
 	return c, nil
 }
 
-// EventSelect reads events; a condition follows.
+// EventSelect reads events; append a condition.
 const EventSelect = `SELECT xid::text::bigint AS xid, id, workload, entity_id, seq, type, from_state, to_state,
-	actor_id, owner_id, comment, reason, created_at FROM events `
+	actor_id, owner_id, comment, created_at FROM events `
 
-// EventsOfEntity lists one entity's events from the first.
+// EventsOfEntity lists an entity's events from the first.
 func EventsOfEntity(ctx context.Context, db *DB, workload, entity string) ([]StreamedEvent, error) {
 	return List[StreamedEvent](ctx, db, EventSelect+`WHERE workload = $1 AND entity_id = $2 ORDER BY seq`, workload, entity)
 }
@@ -105,12 +102,12 @@ func EventsOfEntity(ctx context.Context, db *DB, workload, entity string) ([]Str
 // Horizon is the position before which every event is final: each transaction of this database with a smaller number
 // has ended, and what it committed is visible. It is the oldest open transaction in the snapshot that is not known to
 // belong to another database; such a transaction cannot write events here, however long it lasts. Prepared
-// transactions, and all that PostgreSQL does not show, count as this database's.
+// transactions, and any that PostgreSQL does not show, count as this database's.
 //
-// It must be queried outside of a transaction block. Then the list of sessions is read after the snapshot was taken.
-// While the list is read, a session's slot in the server may pass from another database's session to one of this
-// database: the number shown with it is assigned later than the snapshot, which does not contain it. Sessions of all
-// users are listed with their database and number, whatever the role may see.
+// Query it outside a transaction block, so that the list of sessions is read after the snapshot was taken. During that
+// read, a server slot may pass from another database's session to one of this database; the number shown with it is
+// then assigned later than the snapshot, which does not contain it. Sessions of all users are listed with their
+// database and number, whatever the role may see.
 const Horizon = `coalesce((SELECT x FROM pg_snapshot_xip(pg_current_snapshot()) x WHERE NOT EXISTS (SELECT 1 FROM pg_stat_activity a
 		WHERE a.backend_xid = x::xid AND a.datid <> (SELECT oid FROM pg_database WHERE datname = current_database()))
 	ORDER BY x LIMIT 1), pg_snapshot_xmax(pg_current_snapshot()))`

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	lockCheck = 5 * time.Second // how often the holder of a lock checks that it still holds it
-	// PostgreSQL ends the session of a holder that was silent for this time: its machine is gone, or frozen
+	lockCheck = 5 * time.Second // how often a lock's holder verifies that it still holds it
+	// PostgreSQL ends the session of a holder silent for this long: its machine is gone, or frozen.
 	lockLease = "20s"
 )
 
-// Alone runs fn while this process alone holds a lock; false: another process holds it. The lock ends with its
+// Alone runs fn while only this process holds a lock; false: another process holds it. The lock ends with its
 // connection, and fn's context with the lock.
 func (db *DB) Alone(ctx context.Context, lock int64, fn func(context.Context) error) (bool, error) {
 	conn, err := db.Acquire(ctx)
@@ -25,7 +25,7 @@ func (db *DB) Alone(ctx context.Context, lock int64, fn func(context.Context) er
 	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, lock).Scan(&ours); err != nil || !ours {
 		return false, Unavailable(err)
 	}
-	// A closed connection releases the lock whatever happened to ctx.
+	// Closing the connection releases the lock whatever happened to ctx.
 	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }()
 
 	if _, err := conn.Exec(ctx, `SET idle_session_timeout = '`+lockLease+`'`); err != nil {

@@ -1,9 +1,12 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,30 +16,48 @@ import (
 
 // Pool configures how a process uses PostgreSQL.
 type Pool struct {
-	Connections int           // at most; a part of them is reserved
-	Statement   time.Duration // the longest that a statement may take; 0: no limit
-	Idle        time.Duration // the longest that a transaction may wait for its next statement; 0: no limit
+	Program     string        // PostgreSQL's application_name, unless the address sets another; empty: stagecoach
+	Connections int           // maximum, of which a part is reserved
+	Statement   time.Duration // maximum duration of a statement; 0: no limit
+	Idle        time.Duration // maximum wait of a transaction for its next statement; 0: no limit
 }
 
 // DefaultPool is the pool of programs that configure none.
 var DefaultPool = Pool{Connections: 16, Statement: 30 * time.Second, Idle: time.Minute}
 
-// reserved is how many of the connections are kept for work that must not wait behind users.
+// reserved is how many connections are kept for work that must not wait behind users.
 func (p Pool) reserved() int { return max(1, p.Connections/5) }
 
-// Usable is how many connections serve statements that no reserve is for.
+// Usable is how many connections are not reserved.
 func (p Pool) Usable() int { return max(1, p.Connections-p.reserved()) }
 
-// Config parses the address of the database. PostgreSQL itself ends what takes too long, even when this process is
-// gone.
+// connectTime bounds connecting to one address, unless DATABASE_URL has a connect_timeout. A hung server still accepts
+// connections at the TCP level.
+const connectTime = 10 * time.Second
+
+// closeTime is how long Close waits for connections in use, and for the others to terminate properly. A hung server
+// never answers.
+const closeTime = 5 * time.Second
+
+// Config parses the database address. PostgreSQL itself ends what takes too long, even if this process is gone.
 func (p Pool) Config(url string, tracer pgx.QueryTracer) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("DATABASE_URL cannot be read: %w", err)
 	}
 	config.ConnConfig.Tracer = tracer
+	if _, named := config.ConnConfig.RuntimeParams["application_name"]; !named {
+		config.ConnConfig.RuntimeParams["application_name"] = strings.TrimSpace("stagecoach " + p.Program)
+	}
 	config.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(p.Statement.Milliseconds(), 10)
 	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(p.Idle.Milliseconds(), 10)
+	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, connectTime)
+
+	// A server that no longer accepts writes was demoted: the next connection may reach the promoted one.
+	fatal := config.ConnConfig.OnPgError
+	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		return err.Code != readOnly && fatal(conn, err)
+	}
 	return config, nil
 }
 
@@ -61,13 +82,13 @@ func (p Pool) open(ctx context.Context, url string, tracer pgx.QueryTracer) (*co
 
 type reservedKey struct{}
 
-// Reserved makes the work of a context use the connections that are kept for administrators, payments and the service's
-// own monitoring: they do not wait behind statements of users.
+// Reserved makes a context's work use the connections reserved for administrators, payments and the service's own
+// monitoring, which do not wait behind users' statements.
 func Reserved(ctx context.Context) context.Context {
 	return context.WithValue(ctx, reservedKey{}, true)
 }
 
-// connections are two pools; the context chooses one.
+// connections are two pools; the context selects one.
 type connections struct{ common, reserved *pgxpool.Pool }
 
 func (c *connections) of(ctx context.Context) *pgxpool.Pool {
@@ -107,14 +128,21 @@ func (c *connections) AcquireFunc(ctx context.Context, fn func(*pgxpool.Conn) er
 	return c.of(ctx).AcquireFunc(ctx, fn)
 }
 
-func (c *connections) Ping(ctx context.Context) error { return c.of(ctx).Ping(ctx) }
-
+// Close closes all connections, within closeTime: process exit closes the rest.
 func (c *connections) Close() {
-	c.common.Close()
-	c.reserved.Close()
+	var closing sync.WaitGroup
+	closing.Go(c.common.Close)
+	closing.Go(c.reserved.Close)
+
+	closed := make(chan struct{})
+	go func() { closing.Wait(); close(closed) }()
+	select {
+	case <-closed:
+	case <-time.After(closeTime):
+	}
 }
 
-// InLongTx is InTx without a time limit, for statements that read complete tables, at night or once.
+// InLongTx is InTx without a time limit, for statements that read whole tables, at night or once.
 func (db *DB) InLongTx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return db.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0`); err != nil {

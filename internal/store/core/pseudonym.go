@@ -9,12 +9,12 @@ import (
 	"fmt"
 )
 
-// pseudonyms replace the ids of people in logs. They have a key, because a hash alone of a small number is found by
-// trying all numbers.
+// pseudonyms replace people's ids in logs. They are keyed, because the plain hash of a small number is found by trying
+// all numbers.
 type pseudonyms struct{ key []byte }
 
-// newPseudonyms derives the key from the first encryption key: all programs of an installation use the same names. One
-// without keys has names of its own, which nobody can trace.
+// newPseudonyms derives the key from the first encryption key, so that all programs of an installation use the same
+// names. Without keys the names are its own and cannot be traced.
 func newPseudonyms(keys [][]byte) (pseudonyms, error) {
 	first := make([]byte, sha256.Size)
 	if len(keys) > 0 {
@@ -26,7 +26,7 @@ func newPseudonyms(keys [][]byte) (pseudonyms, error) {
 	return pseudonyms{key}, err
 }
 
-// Of returns the name of what has this id among its kind.
+// Of returns the name for an id of a kind.
 func (p pseudonyms) Of(kind string, id int64) string {
 	mac := hmac.New(sha256.New, p.key)
 	fmt.Fprintf(mac, "%s/%d", kind, id)

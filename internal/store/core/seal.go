@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// sealer encrypts secrets in the database: AES-256-GCM, with the nonce as prefix and the place of the value as
-// additional data. The first key encrypts, all keys decrypt. A program that needs no secret of the database has no keys.
+// sealer encrypts secrets in the database: AES-256-GCM, with the nonce as prefix and the value's place as additional
+// data. The first key encrypts, any key decrypts. A program that needs no secret of the database has no keys.
 type sealer struct{ keys []cipher.AEAD }
 
 var errKey = errors.New("STAGECOACH_ENCRYPTION_KEY must be 32 bytes in base64, or several keys with commas")
@@ -30,11 +30,11 @@ func newSealer(keys [][]byte) (sealer, error) {
 	return s, nil
 }
 
-// Place is where an encrypted value stands. A value opens at its own place only: whoever can write to the database
-// cannot move it to another row or column.
+// Place is where an encrypted value is stored. A value can be decrypted only at its own place: write access to the
+// database is not enough to move it to another row or column.
 type Place string
 
-// PlaceOf names the place of a value by its table, its column and the key of its row, such as webhooks.secret/7.
+// PlaceOf names a value's place by its table, its column and its row's key, such as webhooks.secret/7.
 func PlaceOf(table, column string, key any) Place {
 	return Place(fmt.Sprintf("%s.%s/%v", table, column, key))
 }
@@ -46,7 +46,7 @@ func (s sealer) Seal(text string, at Place) []byte {
 	return s.keys[0].Seal(nonce, nonce, []byte(text), []byte(at))
 }
 
-// Open tries each key: the values do not name the key that encrypted them, and GCM refuses a wrong one.
+// Open tries each key: values do not name the key that encrypted them, and GCM rejects a wrong one.
 func (s sealer) Open(sealed []byte, at Place) (string, error) {
 	for _, key := range s.keys {
 		if len(sealed) < key.NonceSize() {
@@ -60,7 +60,7 @@ func (s sealer) Open(sealed []byte, at Place) (string, error) {
 	return "", errors.New("a sealed value does not open: was STAGECOACH_ENCRYPTION_KEY changed, or the value moved from another row?")
 }
 
-// Again encrypts an encrypted text with the first key.
+// Again re-encrypts an encrypted text with the first key.
 func (s sealer) Again(sealed []byte, at Place) ([]byte, error) {
 	text, err := s.Open(sealed, at)
 	if err != nil {

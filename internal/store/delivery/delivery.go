@@ -22,7 +22,7 @@ func New(db *core.DB) *Store {
 	return s
 }
 
-// Part is what the statements about all workloads know of deliveries.
+// Part describes deliveries to statements across all workloads.
 var Part = core.Part{
 	Workload: lifecycle.WorkloadDelivery,
 	Table:    "jobs",
@@ -44,7 +44,7 @@ var Part = core.Part{
 		},
 		core.EventsOf(lifecycle.WorkloadDelivery, `jobs WHERE id = e.entity_id::bigint AND state NOT IN `+endedJobs),
 	},
-	Forget: forgetDeliveries,
+	End: endDeliveries,
 }
 
 var deliveryQuota = core.Quota{
@@ -53,11 +53,7 @@ var deliveryQuota = core.Quota{
 	Above:  `SELECT user_id, count(*) FROM jobs WHERE state IN ` + liveJobs + ` GROUP BY 1 HAVING count(*) > %d`,
 }
 
-// forgetDeliveries deletes the live messages of the user's deliveries.
-func forgetDeliveries(batch *pgx.Batch, user, _ int64) {
-	batch.Queue(
-		`DELETE FROM boards b USING jobs j WHERE j.user_id = $1 AND b.workload = 'delivery' AND b.entity_id = j.id`, user,
-	)
+func endDeliveries(batch *pgx.Batch, users []int64, _ int64) {
 	batch.Queue(`UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now())
-		WHERE user_id = $1 AND state IN `+liveJobs, user)
+		WHERE user_id = ANY ($1) AND state IN `+liveJobs, users)
 }

@@ -21,7 +21,7 @@ type File struct {
 	Size       int64     `db:"size"` // bytes
 	SHA256     string    `db:"sha256"`
 	ModifiedAt time.Time `db:"modified_at"`
-	Place      int       `db:"place"` // among the entries of its folder, in the storage's order by name
+	Place      int       `db:"place"` // among its folder's entries, in the storage's order by name
 	Gone       bool      `db:"gone"`
 }
 
@@ -29,31 +29,30 @@ const fileColumns = `id, path, parent, name, is_folder, size, sha256, modified_a
 
 var noFile = fault.New(fault.FileNotFound, "there is no such file")
 
-// FileByID returns an entry, also one that is gone.
+// FileByID returns an entry, even one that is gone.
 func (s *Store) FileByID(ctx context.Context, id int64) (File, error) {
 	return core.One[File](ctx, s.db, noFile, `SELECT `+fileColumns+` FROM files WHERE id = $1`, id)
 }
 
-// FileByPath returns an entry, also one that is gone.
+// FileByPath returns an entry, even one that is gone.
 func (s *Store) FileByPath(ctx context.Context, path string) (File, error) {
 	return core.One[File](ctx, s.db, noFile, `SELECT `+fileColumns+` FROM files WHERE path = $1`, path)
 }
 
-// DeepestFolder returns the folder with the longest path of these; FILE_NOT_FOUND when none of them is there.
+// DeepestFolder returns the folder with the longest of these paths; FILE_NOT_FOUND if none exists.
 func (s *Store) DeepestFolder(ctx context.Context, paths []string) (File, error) {
 	return core.One[File](ctx, s.db, noFile, `SELECT `+fileColumns+` FROM files WHERE path = ANY ($1) AND is_folder AND NOT gone
 		ORDER BY length(path) DESC LIMIT 1`, paths)
 }
 
-// SaveFiles records entries as the storage lists them and returns them with their ids, in the same order.
+// SaveFiles records entries as listed by the storage and returns them with their ids, in the same order.
 func (s *Store) SaveFiles(ctx context.Context, files []File) ([]File, error) {
 	saved := make([]File, 0, len(files))
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error { return saveFiles(ctx, tx, files, &saved) })
 	return saved, err
 }
 
-// ReplaceListing records the complete listing of a folder: entries not among files are gone, with everything below
-// them.
+// ReplaceListing records a folder's complete listing: entries not among files are gone, with everything below them.
 func (s *Store) ReplaceListing(ctx context.Context, folder string, files []File) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
 		saved := make([]File, 0, len(files))
@@ -81,7 +80,7 @@ func (s *Store) ReplaceListing(ctx context.Context, folder string, files []File)
 	})
 }
 
-// DropFolder marks a folder as gone, with everything below it.
+// DropFolder marks a folder and everything below it as gone.
 func (s *Store) DropFolder(ctx context.Context, folder string) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `UPDATE files SET gone = true WHERE path = $1`, folder); err != nil {
@@ -91,7 +90,7 @@ func (s *Store) DropFolder(ctx context.Context, folder string) error {
 	})
 }
 
-// dropBelow marks everything below these paths as gone and deletes the times of their listings.
+// dropBelow marks everything below these paths as gone and deletes their listing times.
 func dropBelow(ctx context.Context, tx pgx.Tx, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -108,7 +107,7 @@ func dropBelow(ctx context.Context, tx pgx.Tx, paths []string) error {
 	return err
 }
 
-// saveFiles writes entries in one statement per 1,000: a folder may hold 10,000.
+// saveFiles writes entries in one statement per 1,000: a folder may contain 10,000.
 func saveFiles(ctx context.Context, tx pgx.Tx, files []File, saved *[]File) error {
 	const chunk = 1000
 	for start := 0; start < len(files); start += chunk {
@@ -126,7 +125,7 @@ func saveFiles(ctx context.Context, tx pgx.Tx, files []File, saved *[]File) erro
 			places = append(places, f.Place)
 		}
 
-		// Unchanged entries are not written, so that a refresh of 10,000 entries holds no locks for long.
+		// Unchanged entries are not written, so that a refresh of 10,000 entries does not hold locks for long.
 		_, err := tx.Exec(ctx, `INSERT INTO files (path, parent, name, is_folder, size, sha256, modified_at, place, folded)
 			SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::bigint[], $6::text[], $7::timestamptz[], $8::int[], $9::text[])
 				AS seen (path, parent, name, is_folder, size, sha256, modified_at, place, folded) ORDER BY path
@@ -157,18 +156,18 @@ func (s *Store) ListedAt(ctx context.Context, folder string) (time.Time, error) 
 		WHERE path = $1), 'epoch')`, folder)
 }
 
-// MarkListed records that a folder, or another thing that is read completely, was read now.
+// MarkListed records that a folder, or another thing that is read as a whole, was read now.
 func (s *Store) MarkListed(ctx context.Context, path string) error {
 	return s.db.Do(ctx, `INSERT INTO listings (path, listed_at) VALUES ($1, now())
 		ON CONFLICT (path) DO UPDATE SET listed_at = now()`, path)
 }
 
-// CountFiles returns how many entries a folder has in the record.
+// CountFiles returns a folder's number of entries in the record.
 func (s *Store) CountFiles(ctx context.Context, folder string) (int, error) {
 	return core.Value[int](ctx, s.db, `SELECT count(*) FROM files WHERE parent = $1 AND NOT gone AND path <> '/'`, folder)
 }
 
-// Listing returns a part of a folder from the record in the storage's order by name, folders first if foldersFirst.
+// Listing returns a page of a folder from the record in the storage's order by name, folders first if foldersFirst.
 func (s *Store) Listing(ctx context.Context, folder string, foldersFirst bool, limit, offset int) ([]File, error) {
 	order := `place, id`
 	if foldersFirst {
@@ -178,8 +177,8 @@ func (s *Store) Listing(ctx context.Context, folder string, foldersFirst bool, l
 		ORDER BY `+order+` LIMIT $2 OFFSET $3`, folder, limit, offset)
 }
 
-// SearchFiles returns entries whose names contain the words, in any letter case. The index files_named serves frequent
-// words, as it has the order; a search for rare words reads all names.
+// SearchFiles returns entries whose names contain the words, in any letter case. For frequent words it is served by the
+// index files_named, which has the order; a search for rare words reads all names.
 func (s *Store) SearchFiles(ctx context.Context, words string, limit, offset int) ([]File, error) {
 	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(core.Fold(words)) + "%"
 	return core.Chosen[File](ctx, s.db, `SELECT `+fileColumns+` FROM files WHERE NOT gone AND path <> '/' AND folded LIKE $1
@@ -187,7 +186,7 @@ func (s *Store) SearchFiles(ctx context.Context, words string, limit, offset int
 		ORDER BY is_folder DESC, folded, id LIMIT $2 OFFSET $3`, pattern, limit, offset)
 }
 
-// SentFile is content that Telegram has.
+// SentFile is content already on Telegram.
 type SentFile struct {
 	SHA256 string `db:"sha256"`
 	Size   int64  `db:"size"`    // bytes
@@ -195,7 +194,7 @@ type SentFile struct {
 	Name   string `db:"name"`    // under which it was sent
 }
 
-// SentFile returns the Telegram file_id of content that was delivered before, and the name under which it was sent.
+// SentFile returns the Telegram file_id of content delivered before, and the name under which it was sent.
 func (s *Store) SentFile(ctx context.Context, sha256 string, size int64) (fileID, name string, err error) {
 	err = s.db.QueryRow(ctx, `SELECT telegram_file_id, name FROM sent_files
 		WHERE sha256 = $1 AND size = $2`, sha256, size).Scan(&fileID, &name)
@@ -205,7 +204,7 @@ func (s *Store) SentFile(ctx context.Context, sha256 string, size int64) (fileID
 	return fileID, name, core.Unavailable(err)
 }
 
-// SaveSentFile records content that Telegram now has.
+// SaveSentFile records content that is now on Telegram.
 func (s *Store) SaveSentFile(ctx context.Context, f SentFile) error {
 	batch := &pgx.Batch{}
 	queueSentFile(batch, f)
@@ -217,7 +216,7 @@ func queueSentFile(batch *pgx.Batch, f SentFile) {
 		ON CONFLICT (sha256, size) DO UPDATE SET telegram_file_id = $3, name = $4, updated_at = now()`, f.SHA256, f.Size, f.FileID, f.Name)
 }
 
-// ForgetSentFile deletes a file_id that Telegram refuses.
+// ForgetSentFile deletes a file_id that Telegram rejects.
 func (s *Store) ForgetSentFile(ctx context.Context, fileID string) error {
 	return s.db.Do(ctx, `DELETE FROM sent_files WHERE telegram_file_id = $1`, fileID)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestOneReadingForMany asks for the line a thousand times at once: the record is asked once, and again only when the
+// TestOneReadingForMany requests the line a thousand times at once: the record is queried once, and again only if the
 // answer is too old or there was none.
 func TestOneReadingForMany(t *testing.T) {
 	t.Parallel()
@@ -58,8 +58,8 @@ func TestOneReadingForMany(t *testing.T) {
 	})
 }
 
-// TestReadingHasAllBefore asks while a reading is under way: that one may have begun before what the caller knows, so
-// the caller gets the next, which all share who asked meanwhile.
+// TestReadingHasAllBefore requests it while a reading is in progress, which may have begun before what the caller
+// knows: the caller gets the next one, shared by everyone who asked meanwhile.
 func TestReadingHasAllBefore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

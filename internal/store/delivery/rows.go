@@ -3,7 +3,6 @@ package delivery
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -31,14 +30,14 @@ type Job struct {
 	Size              int64                   `db:"size"` // bytes
 	Source            string                  `db:"source"`
 	State             lifecycle.DeliveryState `db:"state"`
-	Attempt           int                     `db:"attempt"` // attempts that have failed, 0..3
+	Attempt           int                     `db:"attempt"` // failed attempts, 0..3
 	Claim             int                     `db:"claim"`   // fencing token of the current claim
 	LastError         string                  `db:"last_error"`
 	BytesSent         int64                   `db:"bytes_sent"`
 	ClaimedAt         *time.Time              `db:"claimed_at"`
 	HeartbeatAt       *time.Time              `db:"heartbeat_at"`
 	AckPendingAt      *time.Time              `db:"ack_pending_at"`
-	NextAttemptAt     *time.Time              `db:"next_attempt_at"` // of a job that is QUEUED again; nil: at once
+	NextAttemptAt     *time.Time              `db:"next_attempt_at"` // of a job that is QUEUED again; nil: immediately
 	MessageID         *int64                  `db:"message_id"`
 	TelegramFileID    string                  `db:"telegram_file_id"`
 	CancelRequestedAt *time.Time              `db:"cancel_requested_at"`
@@ -50,9 +49,9 @@ type Job struct {
 	UserStatus string    `db:"user_status"` // of the owner, now
 	ChatID     *int64    `db:"chat_id"`     // the owner's Telegram chat
 	FilePath   string    `db:"file_path"`   // in the shared folder
-	Now        time.Time `db:"now"`         // the database's clock, by which all times above were written
+	Now        time.Time `db:"now"`         // the database's clock, used for all times above
 
-	Sent *SentFile `db:"-"` // for Change: what Telegram has now; recorded with the change
+	Sent *SentFile `db:"-"` // for Change: what is now on Telegram; recorded with the change
 }
 
 // WorkflowID is the id of the workflow that drives the job.
@@ -72,8 +71,8 @@ const jobSelect = `SELECT j.id, idempotency_key, user_id, file_id, file_name, j.
 var noJob = fault.New(fault.DeliveryNotFound, "there is no such delivery")
 
 // Create records a request in its first state, with its event; a repeated idempotency key returns the existing job.
-// QUOTA_EXCEEDED: the user has too many live jobs. It costs one round trip to PostgreSQL: a lock for the quota, and one
-// statement, whose last part reads what its first part has created.
+// QUOTA_EXCEEDED: the user has too many live jobs. It takes one round trip to PostgreSQL: a lock for the quota, and one
+// statement whose last part reads what its first part created.
 func (s *Store) Create(ctx context.Context, j Job, first core.Event) (job Job, created bool, err error) {
 	if err := core.Compare(lifecycle.Delivery, lifecycle.DeliveryState(first.To), first); err != nil {
 		return Job{}, false, err
@@ -102,14 +101,14 @@ func (s *Store) Create(ctx context.Context, j Job, first core.Event) (job Job, c
 		return job, err == nil, core.Unavailable(err)
 	}
 
-	job, err = s.ByKey(ctx, j.IdempotencyKey) // the key exists already
+	job, err = s.ByKey(ctx, j.IdempotencyKey) // the key already exists
 	if err == noJob {
 		err = live.Exceeded()
 	}
 	return job, false, err
 }
 
-// JobAndFile returns the job of an idempotency key and a file, which may be gone, in one round trip; nil: there is none.
+// JobAndFile returns an idempotency key's job and a file, which may be gone, in one round trip; nil: none.
 func (s *Store) JobAndFile(ctx context.Context, key string, fileID int64) (job *Job, file *File, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(jobSelect+`WHERE idempotency_key = $1`, key).Query(func(rows pgx.Rows) (err error) {
@@ -135,7 +134,7 @@ func (s *Store) ByKey(ctx context.Context, key string) (Job, error) {
 	return core.One[Job](ctx, s.db, noJob, jobSelect+`WHERE idempotency_key = $1`, key)
 }
 
-// Filter chooses jobs; zero fields choose all.
+// Filter selects jobs; zero fields select all.
 type Filter struct {
 	UserID int64
 	State  lifecycle.DeliveryState
@@ -144,8 +143,8 @@ type Filter struct {
 	Limit  int
 }
 
-// List lists jobs, the newest first. The indexes jobs_owner, jobs_live and jobs_ended, and their counterparts for one
-// user, serve it.
+// List lists jobs, newest first. Served by the indexes jobs_owner, jobs_live and jobs_ended, and their counterparts for
+// one user.
 func (s *Store) List(ctx context.Context, f Filter) ([]Job, error) {
 	return core.Chosen[Job](ctx, s.db, jobSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2 = '' OR state = $2)
 		AND ($3::bigint = 0 OR j.id < $3) AND (NOT $4 OR state IN `+liveJobs+`)
@@ -175,32 +174,38 @@ func (s *Store) Change(ctx context.Context, id int64, decide func(*JobWalk) erro
 	return core.Change(ctx, s.db, jobs, id, decide)
 }
 
+// Claim is Change that also returns what Telegram has of the file's content as last listed.
+func (s *Store) Claim(ctx context.Context, id int64, decide func(*JobWalk) error) (job Job, sent SentFile, err error) {
+	job, err = s.ChangeFor(ctx, id, core.Asked{More: func(read *pgx.Batch) {
+		read.Queue(`SELECT sha256, size, coalesce(telegram_file_id, '') AS file_id, coalesce(s.name, '') AS name
+			FROM files f LEFT JOIN sent_files s USING (sha256, size) WHERE f.id = (SELECT file_id FROM jobs WHERE id = $1)`,
+			id).Query(func(rows pgx.Rows) (err error) {
+			sent, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[SentFile])
+			return err
+		})
+	}}, decide)
+	return job, sent, err
+}
+
+// ChangeFor is Change for a request, which is decided once: see core.ChangeFor.
+func (s *Store) ChangeFor(ctx context.Context, id int64, asked core.Asked, decide func(*JobWalk) error) (Job, error) {
+	return core.ChangeFor(ctx, s.db, jobs, id, asked, decide)
+}
+
 func queueJob(write *pgx.Batch, _ lifecycle.DeliveryState, job *Job) {
-	write.Queue(updateJob+` WHERE id = $1`, jobValues(job)...)
+	write.Queue(`UPDATE jobs SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6, claimed_at = $7,
+		heartbeat_at = $8, ack_pending_at = $9, message_id = $10, telegram_file_id = $11, row_version = $12,
+		next_attempt_at = $13, cancel_requested_at = $14, updated_at = now() WHERE id = $1`,
+		job.ID, job.State, job.Attempt, job.Claim, job.LastError, job.BytesSent, job.ClaimedAt,
+		job.HeartbeatAt, job.AckPendingAt, job.MessageID, job.TelegramFileID, job.RowVersion,
+		job.NextAttemptAt, job.CancelRequestedAt)
+	job.UpdatedAt = job.Now
 	if job.Sent != nil {
 		queueSentFile(write, *job.Sent)
 	}
 }
 
-// updateJob writes the fields of a row j that a walk may change; jobValues are its parameters. A time that equals the
-// row's Now is written as the database's clock: who knows a row without having locked it does not know that clock.
-var updateJob = `UPDATE jobs j SET state = $2, attempt = $3, claim = $4, last_error = $5, bytes_sent = $6,
-	claimed_at = ` + clock(`$7`) + `, heartbeat_at = ` + clock(`$8`) + `, ack_pending_at = ` + clock(`$9`) + `,
-	message_id = $10, telegram_file_id = $11, row_version = $12, next_attempt_at = $13, updated_at = now()`
-
-func clock(at string) string {
-	return fmt.Sprintf(`CASE WHEN %[1]s::timestamptz = $14 THEN now() ELSE %[1]s END`, at)
-}
-
-func jobValues(job *Job) []any {
-	return []any{
-		job.ID, job.State, job.Attempt, job.Claim, job.LastError, job.BytesSent,
-		job.ClaimedAt, job.HeartbeatAt, job.AckPendingAt, job.MessageID, job.TelegramFileID, job.RowVersion, job.NextAttemptAt,
-		job.Now,
-	}
-}
-
-// Beat records a claim's progress. false: another claim has the job, and the worker must stop.
+// Beat records a claim's progress. false: another claim holds the job, and the worker must stop.
 func (s *Store) Beat(ctx context.Context, id int64, claim int, bytesSent int64) (bool, error) {
 	tag, err := s.db.Exec(ctx, `UPDATE jobs SET bytes_sent = $3, heartbeat_at = now()
 		WHERE id = $1 AND claim = $2 AND state IN `+heldJobs, id, claim, bytesSent)
@@ -208,16 +213,11 @@ func (s *Store) Beat(ctx context.Context, id int64, claim int, bytesSent int64) 
 }
 
 // MarkAckPending records that a claim is about to send the last bytes (or, with pending = false, that Telegram has
-// refused them). false: another claim has the job.
+// refused them). false: another claim holds the job.
 func (s *Store) MarkAckPending(ctx context.Context, id int64, claim int, pending bool) (bool, error) {
 	tag, err := s.db.Exec(ctx, `UPDATE jobs SET ack_pending_at = CASE WHEN $3 THEN now() END, heartbeat_at = now()
 		WHERE id = $1 AND claim = $2 AND state = `+core.Literal(lifecycle.DeliveryStreaming), id, claim, pending)
 	return tag.RowsAffected() == 1, core.Unavailable(err)
-}
-
-// RequestCancel records that a person wants the job stopped.
-func (s *Store) RequestCancel(ctx context.Context, id int64) error {
-	return s.db.Do(ctx, `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()) WHERE id = $1`, id)
 }
 
 // MarkStarted records that the job's workflow runs.
@@ -225,7 +225,7 @@ func (s *Store) MarkStarted(ctx context.Context, id int64) error {
 	return s.db.Do(ctx, `UPDATE jobs SET workflow_started_at = coalesce(workflow_started_at, now()) WHERE id = $1`, id)
 }
 
-// Sets of states as the statements name them.
+// Sets of states as used in the statements.
 var (
 	liveJobs  = core.SetOf(lifecycle.Delivery.Live())
 	heldJobs  = core.SetOf(lifecycle.DeliveryHeld)

@@ -2,7 +2,6 @@ package download
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,27 +35,39 @@ const (
 
 // Book is an entry of the library.
 type Book struct {
-	ID        int64        `db:"id"`
-	Title     string       `db:"title"`
-	Author    string       `db:"author"`
-	State     string       `db:"state"`
-	CreatorID int64        `db:"creator_id"`
-	CreatedAt time.Time    `db:"created_at"`
-	UpdatedAt time.Time    `db:"updated_at"`
-	Media     []MediaAsset `db:"media"`
+	ID        int64  `db:"id"`
+	Title     string `db:"title"`
+	Author    string `db:"author"`
+	State     string `db:"state"`
+	CreatorID int64  `db:"creator_id"`
+	// the creator, or the owner of a creating agent
+	CreatorPerson int64        `db:"creator_person"`
+	CreatedAt     time.Time    `db:"created_at"`
+	UpdatedAt     time.Time    `db:"updated_at"`
+	Media         []MediaAsset `db:"media"`
+}
+
+// FilesOf returns how many files of an available medium are in the library folder.
+func (b Book) FilesOf(mediaType string) int {
+	for _, m := range b.Media {
+		if m.MediaType == mediaType && m.Status == MediaAvailable {
+			return m.Files
+		}
+	}
+	return 0
 }
 
 // MediaAsset is one medium of a book.
 type MediaAsset struct {
 	MediaType string `json:"media_type"`
 	Status    string `json:"status"`
-	Path      string `json:"path"` // relative: in the library folder; else in qBittorrent's file system
+	Path      string `json:"path"` // relative: in the library folder; otherwise in qBittorrent's file system
 	SourceURL string `json:"source_url"`
-	Files     int    `json:"files"`    // that the library folder has of it
-	OwnerID   *int64 `json:"owner_id"` // whose download has fetched it; nil: unknown
+	Files     int    `json:"files"`    // in the library folder
+	OwnerID   *int64 `json:"owner_id"` // who supplied the source link; nil: unknown
 }
 
-// LinkFor returns the medium's link for its owner and administrators; nil for others.
+// LinkFor returns the medium's link for its owner and administrators, nil for others.
 func (m MediaAsset) LinkFor(viewer account.User) *string {
 	if viewer.IsAdmin() || m.OwnerID != nil && *m.OwnerID == viewer.ID {
 		return &m.SourceURL
@@ -64,9 +75,18 @@ func (m MediaAsset) LinkFor(viewer account.User) *string {
 	return nil
 }
 
+// CreatorFor returns the id of the book's creator for the creator and administrators, nil for others.
+func (b Book) CreatorFor(viewer account.User) *int64 {
+	if viewer.IsAdmin() || b.CreatorID == viewer.ID {
+		return &b.CreatorID
+	}
+	return nil
+}
+
 const bookSelect = `SELECT id, title, author, state, creator_id, created_at, updated_at,
+	(SELECT coalesce(u.owner_id, u.id) FROM users u WHERE u.id = b.creator_id) AS creator_person,
 	(SELECT coalesce(jsonb_agg(jsonb_build_object('media_type', media_type, 'status', status, 'path', path, 'source_url', source_url, 'owner_id', owner_id,
-		'files', (SELECT count(*) FROM library_files f WHERE f.book_id = m.book_id AND f.media_type = m.media_type))
+		'files', (SELECT count(*) FROM library_files f WHERE f.job_id = m.job_id))
 		ORDER BY media_type), '[]') FROM media_assets m WHERE m.book_id = b.id) AS media
 	FROM books b `
 
@@ -95,9 +115,76 @@ func (s *Store) BookByID(ctx context.Context, id int64) (Book, error) {
 	return core.One[Book](ctx, s.db, noBook, bookSelect+`WHERE id = $1`, id)
 }
 
-// BookFilter chooses books; zero fields choose all.
+// MayChange reports whether a user may correct or delete the book. Users and their agents count as one.
+func (b Book) MayChange(user account.User) bool {
+	return user.IsAdmin() || b.CreatorPerson == user.PersonID() && len(b.Media) == 0
+}
+
+var (
+	notYours = fault.New(fault.InsufficientAccess, "a book can be corrected by administrators, and by its creator while it has no media")
+	awaited  = fault.New(fault.InsufficientAccess, "another user is downloading this book: only administrators can delete it now")
+)
+
+// lockForChange locks a book and refuses a user who may not correct it. Its media and state stay as they are until the
+// transaction ends.
+func lockForChange(ctx context.Context, tx pgx.Tx, user account.User, id int64) error {
+	if _, err := tx.Exec(ctx, `SELECT FROM books WHERE id = $1 FOR UPDATE`, id); err != nil {
+		return err
+	}
+
+	book, err := core.One[Book](ctx, tx, noBook, bookSelect+`WHERE id = $1`, id) // as it is now that the lock is held
+	if err == nil && !book.MayChange(user) {
+		err = notYours
+	}
+	return err
+}
+
+// ChangeBook corrects a book's title and author. INSUFFICIENT_ACCESS: the user may not.
+func (s *Store) ChangeBook(ctx context.Context, user account.User, id int64, title, author string) (book Book, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := lockForChange(ctx, tx, user, id); err != nil {
+			return err
+		}
+
+		if _, err := tx.Exec(ctx, `UPDATE books SET title = $2, author = $3, folded = $4, updated_at = now() WHERE id = $1`,
+			id, title, author, core.Fold(title+" "+author)); err != nil {
+			return err
+		}
+
+		book, err = core.One[Book](ctx, tx, noBook, bookSelect+`WHERE id = $1`, id)
+		return err
+	})
+	return book, err
+}
+
+// DeleteBook deletes a book with its media. The files stay in the library folder. INSUFFICIENT_ACCESS: the user may
+// not, or is not an administrator and another user is downloading the book.
+func (s *Store) DeleteBook(ctx context.Context, user account.User, id int64) error {
+	return s.db.InTx(ctx, func(tx pgx.Tx) error {
+		if err := lockForChange(ctx, tx, user, id); err != nil {
+			return err
+		}
+
+		others, err := core.Value[bool](ctx, tx, `SELECT EXISTS (SELECT FROM download_jobs d JOIN users u ON u.id = d.user_id
+			WHERE d.book_id = $1 AND d.status IN `+liveDownloads+` AND coalesce(u.owner_id, u.id) <> $2)`, id, user.PersonID())
+		if err != nil {
+			return err
+		}
+		if others && !user.IsAdmin() {
+			return awaited
+		}
+
+		batch := &pgx.Batch{}
+		batch.Queue(`DELETE FROM library_files f USING media_assets m WHERE f.job_id = m.job_id AND m.book_id = $1
+			AND NOT EXISTS (SELECT FROM download_jobs d WHERE d.id = m.job_id)`, id) // otherwise they go with the download
+		batch.Queue(`DELETE FROM books WHERE id = $1`, id)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+}
+
+// BookFilter selects books; zero fields select all.
 type BookFilter struct {
-	Words string // in the title or the author's name, in any letter case
+	Words string // words or parts of words, in the title and author together, in any order and letter case
 	State string
 	// Shelved ones have a file in the library folder.
 	Shelved bool
@@ -105,34 +192,34 @@ type BookFilter struct {
 	Limit   int
 }
 
-// Books lists books, the newest first, by the primary key. A search for rare words reads the whole table: 12 ms with
+// Books lists books, newest first, by the primary key. A search for rare words reads the whole table: 12 ms with
 // 100,000 books (measured 2026-11-23).
 func (s *Store) Books(ctx context.Context, f BookFilter) ([]Book, error) {
-	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(core.Fold(f.Words)) + "%"
-	return core.Chosen[Book](ctx, s.db, bookSelect+`WHERE folded LIKE $1 AND ($2 = '' OR state = $2) AND ($3::bigint = 0 OR id < $3)
-		AND (NOT $5 OR EXISTS (`+libraryFiles+`f.book_id = b.id)) ORDER BY id DESC LIMIT $4`, pattern, f.State, f.Before, f.Limit, f.Shelved)
+	return core.Chosen[Book](ctx, s.db, bookSelect+`WHERE folded LIKE ALL ($1::text[]) AND ($2 = '' OR state = $2) AND ($3::bigint = 0 OR id < $3)
+		AND (NOT $5 OR EXISTS (SELECT FROM media_assets m JOIN library_files f USING (job_id) WHERE m.book_id = b.id AND m.status = 'available'))
+		ORDER BY id DESC LIMIT $4`, core.Patterns(f.Words), f.State, f.Before, f.Limit, f.Shelved)
 }
 
-// mediaOfBook is the constraint that refuses a medium of a deleted book.
+// mediaOfBook is the constraint that rejects a medium of a deleted book.
 const mediaOfBook = "media_assets_book_id_fkey"
 
-// queueMedia records the medium that a download has fetched, and the book's new state: the path is replaced, the source
-// of an existing medium stays. A medium that is there and belongs to another user stays as it is, unless an
-// administrator has fetched it again: nobody replaces what others read. Users and their agents are one owner.
+// queueMedia records the files brought by a download. They become its book's medium, with the book's new state, unless
+// another copy is available that the user may not replace: only the book's creator and administrators change what
+// others read. Users and their agents count as one. An existing medium keeps its source.
 func queueMedia(batch *pgx.Batch, d Download) {
 	batch.Queue(`SELECT FROM books WHERE id = $1 FOR UPDATE`, d.BookID) // serializes two media of one book
-	batch.Queue(`INSERT INTO media_assets AS m (book_id, media_type, status, path, source_url, owner_id) VALUES ($1, $2, 'available', $3, $4, $5)
-		ON CONFLICT (book_id, media_type) DO UPDATE SET status = 'available', path = excluded.path, updated_at = now()
-		WHERE `+replaces("$5", "$6"),
-		d.BookID, d.MediaType, d.mediumPath(), d.SourceURL, d.UserID, account.RoleAdmin)
 	queueFiles(batch, d)
-	queueBookState(batch, d.BookID)
-}
 
-// replaces is the condition on a medium m under which a user's download replaces it; admin is the role of
-// administrators.
-func replaces(user, admin string) string {
-	return `m.status <> 'available' OR m.owner_id IS NULL OR EXISTS (
-		SELECT FROM users mine, users theirs WHERE mine.id = ` + user + ` AND theirs.id = m.owner_id
-		AND (mine.role = ` + admin + ` OR coalesce(mine.owner_id, mine.id) = coalesce(theirs.owner_id, theirs.id)))`
+	const replaced = `(m.status <> 'available' OR EXISTS (SELECT FROM books b JOIN users theirs ON theirs.id = b.creator_id, users mine
+		WHERE b.id = m.book_id AND mine.id = $3 AND (mine.role = $4 OR coalesce(mine.owner_id, mine.id) = coalesce(theirs.owner_id, theirs.id))))`
+	// The previous copy stays with its download, unless that is gone, or the copy is missing or was deleted by a person.
+	batch.Queue(`DELETE FROM library_files f USING media_assets m WHERE f.job_id = m.job_id AND m.book_id = $1 AND m.media_type = $2
+		AND m.job_id <> $5 AND `+replaced+` AND (m.status <> 'available' OR NOT EXISTS (SELECT FROM download_jobs d WHERE d.id = m.job_id))`,
+		d.BookID, d.MediaType, d.UserID, account.RoleAdmin, d.ID)
+	batch.Queue(`INSERT INTO media_assets AS m (book_id, media_type, owner_id, status, job_id, path, source_url)
+		VALUES ($1, $2, $3, 'available', $5, $6, $7)
+		ON CONFLICT (book_id, media_type) DO UPDATE SET status = 'available', job_id = excluded.job_id, path = excluded.path, updated_at = now()
+		WHERE `+replaced,
+		d.BookID, d.MediaType, d.UserID, account.RoleAdmin, d.ID, d.mediumPath(), d.SourceURL)
+	queueBookState(batch, d.BookID)
 }

@@ -12,23 +12,23 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// books is the workload name of the books' events. They belong to the user who has added the book.
+// books is the workload name of the books' events. They belong to the user who added the book.
 const books = lifecycle.BookEvents
 
-// MediumChange is one medium that becomes available, missing or deleted.
+// MediumChange is one medium becoming available, missing or deleted.
 type MediumChange struct {
 	BookID    int64
 	MediaType string
 	To        string
-	From      string // the status that it must have; empty: any
-	Path      string // the path that it must have; empty: any
+	From      string // the required status; empty: any
+	Path      string // the required path; empty: any
 	ActorID   *int64 // nil: the system
 }
 
 var noMedium = fault.New(fault.NotFound, "the book has no such medium")
 
-// ChangeMedium changes the state of a medium and the state of its book, with an event. A medium that has the state
-// already, or differs from what the change requires, is left alone: changed is false then.
+// ChangeMedium changes a medium's state and its book's state, with an event. It returns changed = false, and does
+// nothing, if the medium is already in that state or does not meet the change's requirements.
 func (s *Store) ChangeMedium(ctx context.Context, c MediumChange) (changed bool, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		creator, err := core.Value[int64](ctx, tx, `SELECT creator_id FROM books WHERE id = $1 FOR UPDATE`, c.BookID)
@@ -55,7 +55,7 @@ func (s *Store) ChangeMedium(ctx context.Context, c MediumChange) (changed bool,
 	return changed && err == nil, err
 }
 
-// writeMedium writes a change with its event; the book's row is locked, so that its events are numbered one by one.
+// writeMedium writes a change with its event; the book's row is locked, so that its events are numbered consecutively.
 func writeMedium(ctx context.Context, tx pgx.Tx, c MediumChange, from string, owner int64) error {
 	entity := strconv.FormatInt(c.BookID, 10)
 	seq, err := core.Value[int64](ctx, tx, `SELECT coalesce(max(seq), 0) + 1 FROM events
@@ -88,13 +88,13 @@ type LyingMedium struct {
 	BookID    int64  `db:"book_id"`
 	MediaType string `db:"media_type"`
 	Status    string `db:"status"` // available or missing
-	Path      string `db:"path"`   // relative: in the library folder; else in qBittorrent's file system
+	Path      string `db:"path"`   // relative: in the library folder; otherwise in qBittorrent's file system
 }
 
 const lyingColumns = `book_id, media_type, status, path`
 
-// LyingMedia lists media that are available or missing after one of them, in the order of the primary key. Deleted
-// media stay deleted, whatever files exist.
+// LyingMedia lists media, available or missing, after a given one, in the order of the primary key. Deleted media stay
+// deleted, whatever files exist.
 func (s *Store) LyingMedia(ctx context.Context, after LyingMedium, limit int) ([]LyingMedium, error) {
 	return core.List[LyingMedium](ctx, s.db, `SELECT `+lyingColumns+` FROM media_assets
 		WHERE (book_id, media_type) > ($1, $2) AND status IN ('available', 'missing') ORDER BY book_id, media_type LIMIT $3`,

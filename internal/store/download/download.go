@@ -21,7 +21,7 @@ type Store struct {
 // New returns this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
-// Part is what the statements about all workloads know of downloads.
+// Part describes downloads to statements across all workloads.
 var Part = core.Part{
 	Workload: lifecycle.WorkloadDownload,
 	Table:    "download_jobs",
@@ -33,19 +33,23 @@ var Part = core.Part{
 	},
 	Errors: `type = 'failed'`,
 	Alerts: notice.DownloadAlerts,
-	Quotas: []core.Quota{downloadQuota, bookQuota},
+	Quotas: []core.Quota{downloadQuota, dailyQuota, bookQuota},
 	Retained: []core.Retention{
 		{
 			Kind: "downloads", Policy: "downloads",
 			Page: `SELECT id, created_at_utc AS made, status IN ` + endedDownloads + ` AND updated_at_utc < $3 AS old
 				FROM download_jobs WHERE id > $1 ORDER BY id LIMIT $2`,
-			Drops: core.OfEntity(lifecycle.WorkloadDownload, `DELETE FROM download_jobs WHERE id = ANY ($1)`),
+			Drops: core.OfEntity(
+				lifecycle.WorkloadDownload,
+				`DELETE FROM library_files f WHERE job_id = ANY ($1) AND NOT EXISTS (SELECT FROM media_assets m WHERE m.job_id = f.job_id)`,
+				`DELETE FROM download_jobs WHERE id = ANY ($1)`,
+			),
 		},
 		core.EventsOf(lifecycle.WorkloadDownload, `download_jobs WHERE id = e.entity_id::bigint AND status IN `+liveDownloads),
-		// A book does not end: the age of its events decides.
+		// A book does not end: only the age of its events counts.
 		core.EventsOf(books, `(SELECT 1) kept WHERE false`),
 	},
-	Forget: forgetDownloads,
+	End: endDownloads,
 }
 
 var (
@@ -54,30 +58,21 @@ var (
 		Things: `FROM download_jobs WHERE user_id = %s AND status IN ` + liveDownloads,
 		Above:  `SELECT user_id, count(*) FROM download_jobs WHERE status IN ` + liveDownloads + ` GROUP BY 1 HAVING count(*) > %d`,
 	}
-	bookQuota = core.Quota{
+	dailyQuota = core.PerDay("downloads_per_day", "download_jobs", "user_id", "created_at_utc")
+	bookQuota  = core.Quota{
 		Name:   "books",
 		Things: `FROM books WHERE creator_id = %s`,
 		Above:  `SELECT creator_id AS user_id, count(*) FROM books GROUP BY 1 HAVING count(*) > %d`,
 	}
 )
 
-// forgetDownloads deletes the live messages of the user's downloads, and takes the user out of downloads and media.
-func forgetDownloads(batch *pgx.Batch, user, by int64) {
-	batch.Queue(
-		`DELETE FROM boards b USING download_jobs d WHERE d.user_id = $1 AND b.workload = 'download' AND b.entity_id = d.id`,
-		user,
-	)
-	batch.Queue(`UPDATE media_assets m SET owner_id = NULL, source_url = $2 FROM download_jobs d
-		WHERE d.user_id = $1 AND m.book_id = d.book_id AND m.media_type = d.media_type AND m.owner_id = $1`, user, core.RemovedText)
-	batch.Queue(`UPDATE download_sources s SET source_url = $2, title = '' FROM download_jobs d WHERE d.user_id = $1 AND s.job_id = d.id`,
-		user, core.RemovedText)
-	batch.Queue(`UPDATE download_jobs SET source_url = $3,
-		cancel_requested_by = CASE WHEN cancel_requested_at IS NULL AND status IN `+liveDownloads+` THEN $2 ELSE cancel_requested_by END,
-		cancel_requested_at = CASE WHEN status IN `+liveDownloads+` THEN coalesce(cancel_requested_at, now()) ELSE cancel_requested_at END
-		WHERE user_id = $1 AND source_url <> $3`, user, by, core.RemovedText)
+func endDownloads(batch *pgx.Batch, users []int64, by int64) {
+	batch.Queue(`UPDATE download_jobs SET cancel_requested_by = CASE WHEN cancel_requested_at IS NULL THEN $2 ELSE cancel_requested_by END,
+		cancel_requested_at = coalesce(cancel_requested_at, now())
+		WHERE user_id = ANY ($1) AND status IN `+liveDownloads, users, by)
 }
 
-// Driven returns downloads by the keys of their workflows, user/book/medium: the last one of each.
+// Driven returns downloads by their workflows' keys, user/book/medium: the last one of each.
 func (s *Store) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	possible := map[string]bool{}
 	var asked, media []string

@@ -2,47 +2,48 @@ package download
 
 import (
 	"context"
+	"path"
 
 	"github.com/jackc/pgx/v5"
 
-	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 )
 
-// placeOfFile is the constraint that keeps two media from having one file.
-const placeOfFile = "library_files_path_key"
+// placeOfFile is the constraint that keeps two downloads from sharing a file.
+const placeOfFile = "library_files_folded_key"
 
-// MayReplace says whether a job's medium would become that of its book: see replaces.
-func (s *Store) MayReplace(ctx context.Context, job Download) (bool, error) {
-	kept, err := core.Values[int64](ctx, s.db, `SELECT book_id FROM media_assets m WHERE book_id = $1 AND media_type = $2 AND NOT (`+
-		replaces("$3", "$4")+`)`, job.BookID, job.MediaType, job.UserID, account.RoleAdmin)
-	return len(kept) == 0, err
+// PlaceTaken reports whether files of other downloads are recorded where a job's are to go: at their paths, in the
+// folder of several, or as a file in place of a folder. They count whether or not they still exist.
+func (s *Store) PlaceTaken(ctx context.Context, job int64, place string, files []LibraryFile) (bool, error) {
+	place = core.Fold(place)
+	var at []string
+	for _, file := range files {
+		at = append(at, core.Fold(file.Path))
+	}
+	for folder := path.Dir(place); folder != "."; folder = path.Dir(folder) {
+		at = append(at, folder)
+	}
+	return core.Value[bool](ctx, s.db, `SELECT EXISTS (SELECT FROM library_files WHERE job_id <> $1 AND folded = ANY ($2))
+		OR EXISTS (SELECT FROM library_files WHERE job_id <> $1 AND folded > $3 || '/' AND folded < $3 || '0') -- which follows the slash`,
+		job, at, place)
 }
 
-// PlacesTaken returns those of the paths in the library folder where files of other media lie.
-func (s *Store) PlacesTaken(ctx context.Context, job Download, paths []string) ([]string, error) {
-	return core.Values[string](ctx, s.db, `SELECT path FROM library_files WHERE path = ANY ($3) AND (book_id, media_type) <> ($1, $2)`,
-		job.BookID, job.MediaType, paths)
-}
-
-// queueFiles records where the files of a medium lie that a download has just brought into the library folder, unless
-// the book has kept another one.
+// queueFiles records where the files are that a download has just put into the library folder.
 func queueFiles(batch *pgx.Batch, d Download) {
-	var paths []string
+	var paths, folded []string
 	var sizes []int64
 	for _, file := range d.Brought {
-		paths, sizes = append(paths, file.Path), append(sizes, file.Size)
+		paths, folded, sizes = append(paths, file.Path), append(folded, core.Fold(file.Path)), append(sizes, file.Size)
 	}
 
-	const brought = `EXISTS (SELECT FROM media_assets m WHERE m.book_id = $1 AND m.media_type = $2 AND m.path = $3)`
-	batch.Queue(`DELETE FROM library_files WHERE book_id = $1 AND media_type = $2 AND `+brought, d.BookID, d.MediaType, d.mediumPath())
-	batch.Queue(`INSERT INTO library_files (book_id, media_type, place, path, size)
-		SELECT $1, $2, place, path, size FROM unnest($4::text[], $5::bigint[]) WITH ORDINALITY AS file (path, size, place) WHERE `+brought,
-		d.BookID, d.MediaType, d.mediumPath(), paths, sizes)
+	batch.Queue(`DELETE FROM library_files WHERE job_id = $1`, d.ID)
+	batch.Queue(`INSERT INTO library_files (job_id, place, path, folded, size)
+		SELECT $1, place, path, folded, size FROM unnest($2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY AS file (path, folded, size, place)`,
+		d.ID, paths, folded, sizes)
 }
 
-// mediumPath is where a completed download's medium lies: a file or folder of the library folder, else what qBittorrent
-// has.
+// mediumPath is the location of a completed download's medium: a file or folder of the library folder, otherwise what
+// qBittorrent has.
 func (d Download) mediumPath() string {
 	if len(d.Brought) > 0 {
 		return d.Folder

@@ -15,9 +15,10 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/personal"
 )
 
-// Download is the record of one download job. Times are those of the database's clock.
+// Download is the record of one download job. Times are from the database's clock.
 type Download struct {
 	ID              int64                   `db:"id"`
 	UserID          int64                   `db:"user_id"`
@@ -32,13 +33,14 @@ type Download struct {
 	CompletedAt     *time.Time              `db:"completed_at_utc"`
 	FirstNotFoundAt *time.Time              `db:"first_not_found_at_utc"`
 	FailureReason   *string                 `db:"failure_reason"`
-	LastError       string                  `db:"last_error"` // a fault code: why it failed or has to wait, in more detail
+	LastError       string                  `db:"last_error"`     // a fault code: why it failed or has to wait, in more detail
+	OtherCategory   string                  `db:"other_category"` // where qBittorrent has the torrent for someone else
 	RowVersion      int64                   `db:"row_version"`
 
-	SourcePlace int         `db:"source_place"` // of the source that is tried now: the fields about a torrent are this one's
+	SourcePlace int         `db:"source_place"` // of the source being tried: the fields about a torrent refer to it
 	SourcesLeft int         `db:"sources_left"` // that can still be tried
-	Sources     []JobSource `db:"sources"`      // empty where there is only one
-	left        int         // the place of the source that a change leaves; 0: none
+	Sources     []JobSource `db:"sources"`      // empty if there is only one
+	left        int         // the place of the source being abandoned; 0: none
 
 	InfohashV1  string  `db:"infohash_v1"` // lower-case hex; empty: unknown
 	InfohashV2  string  `db:"infohash_v2"`
@@ -49,43 +51,63 @@ type Download struct {
 	Speed       int64   `db:"speed"`        // bytes per second
 	ETA         *int64  `db:"eta_seconds"`  // nil: unknown
 
-	AddedAt    *time.Time `db:"added_at"` // when qBittorrent took it
+	AddedAt    *time.Time `db:"added_at"` // when qBittorrent accepted it
 	ResumedAt  *time.Time `db:"resumed_at"`
 	ProgressAt *time.Time `db:"progress_at"` // of the last progress
 	Attention  string     `db:"attention"`   // a fault code: why a person should check the job; empty: no need
+	NoMetadata bool       `db:"no_metadata"` // qBittorrent has a magnet link and is still fetching its metadata
 
 	Imported bool          `db:"imported"` // its files are in the library folder
-	Folder   string        `db:"-"`        // or file of the library folder, where an import has just put what it has Brought
+	LeftOut  int           `db:"left_out"` // files of the medium in its torrent that were not put there
+	Folder   string        `db:"-"`        // or file of the library folder, to which an import has just moved Brought
 	Brought  []LibraryFile `db:"-"`
 
 	CancelRequestedAt *time.Time `db:"cancel_requested_at"`
 	CancelRequestedBy *int64     `db:"cancel_requested_by"` // nil: an operator, or the system
-	RemovingAt        *time.Time `db:"removing_at"`         // its torrent is being removed: it cannot complete any more
+	RemovingAt        *time.Time `db:"removing_at"`         // its torrent is being removed: it can no longer complete
 	CancelError       string     `db:"cancel_error"`        // a fault code: why the last removal of the torrent failed
 	KeepFiles         bool       `db:"keep_files"`
 
-	Send      bool       `db:"send"`       // its files are to be sent to the owner when they are there
-	SentAt    *time.Time `db:"sent_at"`    // when their deliveries were made
-	FileCount int        `db:"file_count"` // of files that the library folder has of its medium
+	Send      bool       `db:"send"`       // send its files to the owner once they have arrived
+	SentAt    *time.Time `db:"sent_at"`    // when their deliveries were created
+	FileCount int        `db:"file_count"` // of files in the library folder that it brought
+	InBook    bool       `db:"in_book"`    // its book uses its copy of the medium
 
-	RequestKey        string     `db:"request_key"` // the user's key; empty: each request is a new one
+	RequestKey        string     `db:"request_key"` // the user's key; empty: each request is new
 	WorkflowStartedAt *time.Time `db:"workflow_started_at"`
 
 	UserStatus string    `db:"user_status"` // of the owner, now
-	BookTitle  string    `db:"book_title"`  // empty when the book is gone
+	BookTitle  string    `db:"book_title"`  // empty if the book is gone
 	Now        time.Time `db:"now"`
 }
 
-// WorkflowID is the id of the workflow that drives the job, or an earlier or later one for the same user, book and
+// WorkflowID is the id of the workflow that drives the job, or of an earlier or later one for the same user, book and
 // medium.
 func (d Download) WorkflowID() string {
 	return fmt.Sprintf("download/%d/%d/%s", d.UserID, d.BookID, d.MediaType)
 }
 
-// ToSend says whether the job's files are to be sent to its owner now.
+// KeptApart reports whether only the job has its copy, because its book has another one.
+func (d Download) KeptApart() bool {
+	return d.State == lifecycle.DownloadCompleted && !d.InBook && d.BookTitle != ""
+}
+
+// ToSend reports whether the job's files should now be sent to its owner.
 func (d Download) ToSend() bool {
 	return d.Send && d.SentAt == nil && d.State == lifecycle.DownloadCompleted
 }
+
+// WaitsFor is what the job waits for, or empty.
+func (d Download) WaitsFor() string {
+	return lifecycle.DownloadWaitsFor(lifecycle.DownloadWaits{
+		State: d.State, Ending: d.CancelRequestedAt != nil, Missing: d.FirstNotFoundAt != nil,
+		Complete: d.Progress >= 1 && d.ContentPath != "", NoRoom: d.NoRoom(), NoMetadata: d.NoMetadata,
+		Attention: fault.Code(d.Attention),
+	})
+}
+
+// NoRoom reports whether the job waits for disk space.
+func (d Download) NoRoom() bool { return d.LastError == string(fault.NoFreeSpace) }
 
 // Facts are the inputs of the table's guards.
 func (d Download) Facts() lifecycle.DownloadFacts {
@@ -96,19 +118,26 @@ func (d Download) Facts() lifecycle.DownloadFacts {
 }
 
 const downloadSelect = `SELECT d.id, user_id, book_id, media_type, d.status, source, d.source_url, external_job_id, created_at_utc,
-	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, row_version, d.infohash_v1, d.infohash_v2,
-	save_path, content_path, d.size, progress, speed, eta_seconds, added_at, resumed_at, progress_at, attention, imported,
+	updated_at_utc, completed_at_utc, first_not_found_at_utc, failure_reason, last_error, other_category, row_version, d.infohash_v1, d.infohash_v2,
+	save_path, content_path, d.size, progress, speed, eta_seconds, added_at, resumed_at, progress_at, attention, ` + noMetadata + ` AS no_metadata, imported, left_out,
 	cancel_requested_at, cancel_requested_by, removing_at, cancel_error, keep_files, send, sent_at,
-	(SELECT count(*) FROM library_files f WHERE f.book_id = d.book_id AND f.media_type = d.media_type) AS file_count,
+	(SELECT count(*) FROM library_files f WHERE f.job_id = d.id AND ` + held + `) AS file_count,
+	EXISTS (SELECT FROM media_assets m WHERE m.job_id = d.id) AS in_book,
 	coalesce(request_key, '') AS request_key, workflow_started_at, source_place, sources_left, ` + sourcesColumn + `,
 	u.status AS user_status, coalesce(b.title, '') AS book_title, now() AS now
 	FROM download_jobs d JOIN users u ON u.id = d.user_id LEFT JOIN books b ON b.id = d.book_id `
 
+// noMetadata is true if qBittorrent has a magnet link for job d without metadata yet, and so without a size: the job's
+// own link, or the one to which its address leads, stored in place of the .torrent file.
+const noMetadata = `(CASE WHEN added_at IS NULL OR d.size > 0 THEN false ELSE d.source_url ILIKE 'magnet:%'
+	OR coalesce(substring(d.torrent FROM 1 FOR 7) = 'magnet:'::bytea, false) END)`
+
 var noDownload = fault.New(fault.DownloadNotFound, "there is no such download")
 
-// Create records a request in its first state, with its event, and the live message of a person with a chat. It
-// returns instead what the same request has created before, or an active job for the same user, book and medium.
-// QUOTA_EXCEEDED: the user has too many active jobs. All of it is one statement, behind a lock for the quota.
+// Create records a request in its first state, with its event, and the live message if the person has a chat. Instead
+// it returns what the same request created before, or an active job for the same user, book and medium. QUOTA_EXCEEDED:
+// the user has too many active jobs, or the person has requested too many within a day. All of it is one statement,
+// behind locks for the quotas.
 func (s *Store) Create(
 	ctx context.Context, d Download, first core.Event,
 ) (job Download, created bool, err error) {
@@ -121,7 +150,7 @@ func (s *Store) Create(
 		return Download{}, false, err
 	}
 
-	active := s.db.Quotas.Of(downloadQuota)
+	active, daily := s.db.Quotas.Of(downloadQuota), s.db.Quotas.Of(dailyQuota)
 	for { // the active job may end between the two reads
 		if d.RequestKey != "" {
 			job, err = s.requestedDownload(ctx, d.UserID, d.RequestKey)
@@ -130,18 +159,20 @@ func (s *Store) Create(
 			}
 		}
 
-		batch, made, room := &pgx.Batch{}, (*int64)(nil), false
+		batch, made, room, roomToday := &pgx.Batch{}, (*int64)(nil), false, false
 		active.QueueLock(batch, d.UserID)
+		daily.QueueLock(batch, d.UserID)
 		batch.Queue(`WITH quota AS (
-				SELECT `+active.Room(1, 1, 1)+` AS room
+				SELECT `+active.Room(1, 1, 1)+` AS room, `+daily.Room(1, 1, 1)+` AS today
 			), job AS (
 				INSERT INTO download_jobs (user_id, book_id, media_type, source, source_url, infohash_v1, infohash_v2, status, request_key, send, sources_left)
-				SELECT $1, b.id, $3, $4, $5, $6, $7, $8, nullif($11, ''), $13, greatest(jsonb_array_length($12::jsonb) - 1, 0) FROM books b, quota WHERE b.id = $2 AND quota.room
+				SELECT $1, b.id, $3, $4, $5, $6, $7, $8, nullif($11, ''), $13, greatest(jsonb_array_length($12::jsonb) - 1, 0) FROM books b, quota WHERE b.id = $2 AND quota.room AND quota.today
 				ON CONFLICT DO NOTHING RETURNING id, user_id
 			), sources AS (
-				INSERT INTO download_sources (job_id, place, source_url, title, indexer, size, infohash_v1, infohash_v2)
-				SELECT job.id, s.place, s.source_url, s.title, s.indexer, s.size, CASE length(s.infohash) WHEN 40 THEN s.infohash ELSE '' END,
-					CASE length(s.infohash) WHEN 64 THEN s.infohash ELSE '' END
+				INSERT INTO download_sources (job_id, place, source_url, title, indexer, size, claimed, infohash_v1, infohash_v2)
+				SELECT job.id, s.place, s.source_url, s.title, s.indexer, s.size, s.infohash,
+					CASE WHEN s.source_url ILIKE 'magnet:%' AND length(s.infohash) = 40 THEN s.infohash ELSE '' END,
+					CASE WHEN s.source_url ILIKE 'magnet:%' AND length(s.infohash) = 64 THEN s.infohash ELSE '' END
 				FROM job, jsonb_to_recordset($12::jsonb) AS s (place int, source_url text, title text, indexer text, size bigint, infohash text)
 			), event AS (
 				INSERT INTO events (workload, entity_id, seq, owner_id, type, to_state, actor_id)
@@ -149,10 +180,10 @@ func (s *Store) Create(
 			), board AS (
 				INSERT INTO boards (workload, entity_id, chat_id)
 				SELECT $9, job.id, telegram_id FROM job JOIN users ON users.id = user_id WHERE telegram_id IS NOT NULL
-			) SELECT (SELECT id FROM job), room FROM quota`,
+			) SELECT (SELECT id FROM job), room, today FROM quota`,
 			d.UserID, d.BookID, d.MediaType, d.Source, d.SourceURL, d.InfohashV1, d.InfohashV2, first.To, lifecycle.WorkloadDownload, first.Type, d.RequestKey,
 			sources, d.Send).
-			QueryRow(func(row pgx.Row) error { return row.Scan(&made, &room) })
+			QueryRow(func(row pgx.Row) error { return row.Scan(&made, &room, &roomToday) })
 
 		if err = s.db.SendBatch(ctx, batch).Close(); err != nil {
 			return Download{}, false, core.Unavailable(err)
@@ -169,8 +200,11 @@ func (s *Store) Create(
 		if fault.CodeOf(err) != fault.DownloadNotFound {
 			return job, false, err
 		}
-		if !room {
+		switch {
+		case !room:
 			return Download{}, false, active.Exceeded()
+		case !roomToday:
+			return Download{}, false, daily.Refuse(ctx, s.db, d.UserID)
 		}
 	}
 }
@@ -186,12 +220,12 @@ func (s *Store) Active(ctx context.Context, userID, bookID int64, mediaType stri
 		AND d.status IN `+liveDownloads, userID, bookID, mediaType)
 }
 
-// requestedDownload returns the job that a request of the user has created.
+// requestedDownload returns the job created by a user's request.
 func (s *Store) requestedDownload(ctx context.Context, userID int64, key string) (Download, error) {
 	return core.One[Download](ctx, s.db, noDownload, downloadSelect+`WHERE user_id = $1 AND request_key = $2`, userID, key)
 }
 
-// Filter chooses download jobs; zero fields choose all.
+// Filter selects download jobs; zero fields select all.
 type Filter struct {
 	UserID int64
 	BookID int64
@@ -201,8 +235,8 @@ type Filter struct {
 	Limit  int
 }
 
-// List lists download jobs, the newest first. The indexes download_jobs_owner, _book, _live and _ended, and their
-// counterparts for one user, serve it.
+// List lists download jobs, newest first. Served by the indexes download_jobs_owner, _book, _live and _ended, and their
+// counterparts for one user.
 func (s *Store) List(ctx context.Context, f Filter) ([]Download, error) {
 	return core.Chosen[Download](ctx, s.db, downloadSelect+`WHERE ($1::bigint = 0 OR user_id = $1) AND ($2::bigint = 0 OR book_id = $2)
 		AND ($3 = '' OR d.status = $3) AND (NOT $4 OR d.status IN `+liveDownloads+`) AND ($5::bigint = 0 OR d.id < $5)
@@ -241,7 +275,7 @@ func completeDownload(job *Download, step DownloadStep) {
 	job.Imported = len(job.Brought) > 0
 }
 
-// retryImport lets the watcher tell the workflow again that the torrent is complete.
+// retryImport lets the workflow import again.
 func retryImport(job *Download, _ DownloadStep) { job.Attention, job.LastError = "", "" }
 
 func failDownload(job *Download, step DownloadStep) {
@@ -254,14 +288,21 @@ func stopDownload(job *Download, _ DownloadStep) {
 	job.Speed, job.ETA, job.Attention = 0, nil, ""
 }
 
-// Change walks a job through the table: see core.Change. A job that completes adds its medium to the library in
-// the same transaction; BOOK_NOT_FOUND: the book is gone.
+// Change walks a job through the table: see core.Change. A completing job adds its medium to the library in the same
+// transaction; BOOK_NOT_FOUND: the book is gone.
 func (s *Store) Change(ctx context.Context, id int64, decide func(*DownloadWalk) error) (Download, error) {
-	job, err := core.Change(ctx, s.db, downloads, id, decide)
+	return s.ChangeFor(ctx, id, core.Asked{}, decide)
+}
+
+// ChangeFor is Change for a request, which is decided once: see core.ChangeFor.
+func (s *Store) ChangeFor(
+	ctx context.Context, id int64, asked core.Asked, decide func(*DownloadWalk) error,
+) (Download, error) {
+	job, err := core.ChangeFor(ctx, s.db, downloads, id, asked, decide)
 	if problem, ok := errors.AsType[*pgconn.PgError](err); ok && problem.ConstraintName == mediaOfBook {
 		err = noBook
 	} else if ok && problem.ConstraintName == placeOfFile {
-		err = fault.New(fault.ImportFailed, "another book has taken the place in the library folder meanwhile").Retry()
+		err = fault.New(fault.ImportFailed, "another download has since taken this path in the library folder").Retry()
 	}
 	return job, err
 }
@@ -271,20 +312,26 @@ func queueDownload(write *pgx.Batch, before lifecycle.DownloadState, job *Downlo
 		queueMedia(write, *job)
 	}
 
-	// The bytes of the .torrent are kept while it may have to be added again.
+	// The .torrent's bytes are kept while it may have to be added again.
 	write.Queue(`UPDATE download_jobs SET status = $2, completed_at_utc = $3, first_not_found_at_utc = $4, failure_reason = $5,
 		last_error = $6, row_version = $7, content_path = $8, progress = $9, speed = $10, eta_seconds = $11, attention = $12,
-		updated_at_utc = now(), imported = $14, torrent = CASE WHEN $13 THEN NULL ELSE torrent END WHERE id = $1`,
+		updated_at_utc = now(), imported = $14, left_out = $15, torrent = CASE WHEN $13 THEN NULL ELSE torrent END,
+		cancel_requested_at = $16, cancel_requested_by = $17, keep_files = $18 WHERE id = $1`,
 		job.ID, job.State, job.CompletedAt, job.FirstNotFoundAt, job.FailureReason, job.LastError, job.RowVersion,
-		job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention, lifecycle.Download.Terminal(job.State), job.Imported)
+		job.ContentPath, job.Progress, job.Speed, job.ETA, job.Attention, lifecycle.Download.Terminal(job.State), job.Imported, job.LeftOut,
+		job.CancelRequestedAt, job.CancelRequestedBy, job.KeepFiles)
+	job.UpdatedAt = job.Now
 	if job.left != 0 {
 		queueLeave(write, job)
 	}
+	if job.SourceURL == core.RemovedText && lifecycle.Download.Terminal(job.State) { // its owner was forgotten while it was live
+		personal.QueueDownloads(write, []int64{job.UserID})
+	}
 }
 
-// noticeOfDownload notifies the owner of a job's end, of a stall, and of a failed import.
+// noticeOfDownload notifies the owner of a job's end, of a stalled or stopped torrent, and of a failed import.
 func noticeOfDownload(_ *Download, e core.Event) (wait time.Duration, told bool) {
-	asks := e.Type == lifecycle.DownloadStalled || e.Type == lifecycle.DownloadImportFailed || e.Type == lifecycle.DownloadNotSent
+	asks := e.Type == lifecycle.DownloadStalled || e.Type == lifecycle.DownloadStopped || e.Type == lifecycle.DownloadImportFailed || e.Type == lifecycle.DownloadNotSent
 	return 0, asks || lifecycle.Download.Terminal(lifecycle.DownloadState(e.To))
 }
 
@@ -294,29 +341,29 @@ func (s *Store) MarkStarted(ctx context.Context, id int64) error {
 		WHERE id = $1`, id)
 }
 
-// LiveOf returns the active jobs with these ids that were created at least age ago. The primary key serves it.
+// LiveOf returns the active jobs with these ids created at least age ago. Served by the primary key.
 func (s *Store) LiveOf(ctx context.Context, age time.Duration, ids []string) ([]Download, error) {
 	return core.List[Download](ctx, s.db, downloadSelect+`WHERE d.id = ANY ($1::text[]::bigint[]) AND d.status IN `+liveDownloads+`
 		AND created_at_utc < now() - $2::interval`, ids, age)
 }
 
 // Unstarted lists active jobs whose workflow was never started, created at least age ago, with ids above after,
-// ascending. The index download_jobs_unstarted serves it.
+// ascending. Served by the index download_jobs_unstarted.
 func (s *Store) Unstarted(ctx context.Context, age time.Duration, after int64, limit int) ([]Download, error) {
 	return core.List[Download](ctx, s.db, downloadSelect+`WHERE workflow_started_at IS NULL AND d.status IN `+liveDownloads+`
 		AND d.id > $1 AND created_at_utc < now() - $2::interval ORDER BY d.id LIMIT $3`, after, age, limit)
 }
 
-// Live lists active jobs that were created at least age ago, with ids above after, ascending.
+// Live lists active jobs created at least age ago, with ids above after, ascending.
 func (s *Store) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]Download, error) {
 	return core.List[Download](ctx, s.db, downloadSelect+`WHERE d.status IN `+liveDownloads+` AND d.id > $1
 		AND created_at_utc < now() - $2::interval ORDER BY d.id LIMIT $3`, after, age, limit)
 }
 
-// Sets of states as the statements name them.
+// Sets of states as used in the statements.
 var (
 	liveDownloads  = core.SetOf(lifecycle.Download.Live())
 	endedDownloads = core.SetOf(lifecycle.Download.Ended())
-	// that have fetched no medium
+	// without a fetched medium
 	failedDownload = core.SetOf([]lifecycle.DownloadState{lifecycle.DownloadFailed, lifecycle.DownloadCanceled})
 )

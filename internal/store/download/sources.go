@@ -2,6 +2,7 @@ package download
 
 import (
 	"context"
+	"crypto/sha256"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ type Source struct {
 	Title     string `json:"title"`
 	Indexer   string `json:"indexer"`  // where the link was found
 	Size      int64  `json:"size"`     // bytes; 0: unknown
-	Infohash  string `json:"infohash"` // lower-case hex, of version 1 or 2; empty: unknown
+	Infohash  string `json:"infohash"` // lower-case hex, version 1 or 2, as claimed until verified; empty: unknown
 }
 
 // MaxSources is how many sources a job may have.
@@ -28,20 +29,20 @@ const MaxSources = 10
 // JobSource is one of several sources of a job.
 type JobSource struct {
 	Source
-	Place   int    `json:"place"`   // from 1, in the order in which they are tried
-	Outcome string `json:"outcome"` // a fault code: why another one is tried; empty: not tried, or being tried
+	Place   int    `json:"place"`   // from 1, in the order of trying
+	Outcome string `json:"outcome"` // a fault code: why another one is tried; empty: untried, or being tried
 }
 
 // DownloadTagPrefix is the prefix of all tags.
 const DownloadTagPrefix = "job-"
 
-// Tagged is what a tag in qBittorrent names: a job and one of its sources.
+// Tagged is what a tag in qBittorrent refers to: a job and one of its sources.
 type Tagged struct {
 	Job   int64
 	Place int
 }
 
-// Tag is the tag on the torrent of this source: the one key that lasts. That of the first source is the job's alone.
+// Tag is the tag on this source's torrent: the only permanent key. The first source's tag names only the job.
 func (t Tagged) Tag() string {
 	tag := DownloadTagPrefix + strconv.FormatInt(t.Job, 10)
 	if t.Place > 1 {
@@ -50,7 +51,7 @@ func (t Tagged) Tag() string {
 	return tag
 }
 
-// TaggedBy lists the sources of jobs that these tags name.
+// TaggedBy returns the sources of jobs to which these tags refer.
 func TaggedBy(tags []string) (named []Tagged) {
 	for _, tag := range tags {
 		number, isJob := strings.CutPrefix(tag, DownloadTagPrefix)
@@ -70,7 +71,7 @@ func TaggedBy(tags []string) (named []Tagged) {
 // Tag is the tag on the torrent of the job's current source.
 func (d Download) Tag() string { return Tagged{d.ID, d.SourcePlace}.Tag() }
 
-// Tags are those of all the job's sources.
+// Tags are the tags of all the job's sources.
 func (d Download) Tags() []string {
 	tags := []string{Tagged{Job: d.ID}.Tag()}
 	for place := 2; place <= len(d.Sources); place++ {
@@ -79,20 +80,21 @@ func (d Download) Tags() []string {
 	return tags
 }
 
-// AsksFor says whether a link is the one that a job was asked for with, or is tried now.
+// AsksFor reports whether a link is the one with which a job was requested, or the one being tried.
 func (d Download) AsksFor(link string) bool {
 	return d.SourceURL == link || len(d.Sources) > 0 && d.Sources[0].SourceURL == link
 }
 
 // sourcesColumn reads the sources of job d.
 const sourcesColumn = `(SELECT coalesce(jsonb_agg(jsonb_build_object('place', place, 'source_url', s.source_url, 'title', title,
-		'indexer', indexer, 'size', s.size, 'infohash', coalesce(nullif(s.infohash_v1, ''), s.infohash_v2), 'outcome', outcome)
+		'indexer', indexer, 'size', s.size, 'infohash', coalesce(nullif(s.infohash_v1, ''), nullif(s.infohash_v2, ''), claimed),
+		'outcome', outcome)
 		ORDER BY place), '[]') FROM download_sources s WHERE s.job_id = d.id) AS sources`
 
-// Switch leaves a job's source for another one. It returns the job as it is then: unchanged where the source was left
-// before, no other one is left, that one has no file of the medium, or a person ends the job.
+// Switch moves a job to another source. It returns the updated job: unchanged if the source was abandoned before, no
+// other one is left, that one has no file of the medium, or a person is ending the job.
 func (s *Store) Switch(ctx context.Context, by lifecycle.DownloadSwitch) (Download, error) {
-	return s.Change(ctx, by.JobID, func(walk *DownloadWalk) error {
+	job, err := s.Change(ctx, by.JobID, func(walk *DownloadWalk) error {
 		job := walk.Row
 		to := slices.IndexFunc(job.Sources, func(s JobSource) bool {
 			wanted := s.Place == by.To && s.Outcome != string(fault.MediumUnsuitable) || by.To == 0 && s.Outcome == ""
@@ -103,7 +105,7 @@ func (s *Store) Switch(ctx context.Context, by lifecycle.DownloadSwitch) (Downlo
 		}
 
 		outcome := by.Outcome
-		if outcome == fault.EnqueueFailed && job.LastError != "" { // which says more
+		if outcome == fault.EnqueueFailed && job.LastError != "" { // which is more specific
 			outcome = fault.Code(job.LastError)
 		}
 		event := lifecycle.DownloadNextSource
@@ -114,9 +116,13 @@ func (s *Store) Switch(ctx context.Context, by lifecycle.DownloadSwitch) (Downlo
 		job.leave(job.Sources[to], string(outcome), by.To != 0)
 		return nil
 	})
+	if err != nil || job.left == 0 {
+		return job, err
+	}
+	return s.ByID(ctx, by.JobID) // the job's torrent details belonged to the previous source
 }
 
-// leave makes another source the current one, whose torrent is there already or not.
+// leave makes another source current, whose torrent may already be there.
 func (d *Download) leave(to JobSource, outcome string, there bool) {
 	d.left = d.SourcePlace
 	d.Sources[d.left-1].Outcome, d.Sources[to.Place-1].Outcome = outcome, ""
@@ -135,7 +141,7 @@ func (d *Download) leave(to JobSource, outcome string, there bool) {
 	d.FirstNotFoundAt, d.Attention, d.LastError = nil, "", ""
 }
 
-// queueLeave writes that a job has left a source for another one. What is known of the torrent is kept with its source.
+// queueLeave records that a job has switched sources. What is known about a torrent is kept with its source.
 func queueLeave(write *pgx.Batch, d *Download) {
 	left := d.Sources[d.left-1]
 	write.Queue(`UPDATE download_sources s SET outcome = $3, infohash_v1 = coalesce(nullif(d.infohash_v1, ''), s.infohash_v1),
@@ -144,20 +150,35 @@ func queueLeave(write *pgx.Batch, d *Download) {
 	write.Queue(`UPDATE download_sources SET outcome = '' WHERE job_id = $1 AND place = $2`, d.ID, d.SourcePlace)
 	write.Queue(`UPDATE download_jobs d SET source_place = s.place, sources_left = $3, source_url = s.source_url,
 		source = coalesce(nullif(s.indexer, ''), CASE WHEN s.source_url ILIKE 'magnet:%' THEN 'magnet' ELSE 'torrent' END),
-		infohash_v1 = CASE WHEN $4::timestamptz IS NOT NULL OR s.source_url ILIKE 'magnet:%' THEN s.infohash_v1 ELSE '' END,
-		infohash_v2 = CASE WHEN $4::timestamptz IS NOT NULL OR s.source_url ILIKE 'magnet:%' THEN s.infohash_v2 ELSE '' END,
-		external_job_id = NULL, torrent = NULL, save_path = '', size = 0, added_at = $4, progress_at = $4, resumed_at = NULL
+		infohash_v1 = s.infohash_v1, infohash_v2 = s.infohash_v2, external_job_id = NULL, torrent = NULL, save_path = '', size = 0, added_at = $4, progress_at = $4, resumed_at = NULL
 		FROM download_sources s WHERE d.id = $1 AND s.job_id = d.id AND s.place = $2`, d.ID, d.SourcePlace, d.SourcesLeft, d.AddedAt)
 }
 
-// FailedReleases gives the infohashes and links of the releases that have failed, or stood still, for a medium of a
-// book. The index download_jobs_book serves it.
-func (s *Store) FailedReleases(ctx context.Context, book int64, mediaType string) ([]string, error) {
-	return core.Values[string](ctx, s.db, `SELECT DISTINCT known FROM (
-			SELECT s.infohash_v1, s.infohash_v2, s.source_url FROM download_sources s JOIN download_jobs d ON d.id = s.job_id
-				WHERE d.book_id = $1 AND d.media_type = $2 AND s.outcome <> ''
-			UNION ALL SELECT infohash_v1, infohash_v2, source_url FROM download_jobs
-				WHERE book_id = $1 AND media_type = $2 AND failure_reason IN ($3, $4, $5)
-		) failed, unnest(ARRAY[infohash_v1, infohash_v2, source_url]) AS known WHERE known <> ''`,
-		book, mediaType, fault.ProviderError, fault.MissingExternalJob, fault.EnqueueFailed)
+// remembered is how many of a user's latest downloads for a medium are searched for failures.
+const remembered = 100
+
+// Failed returns which sources have failed or stalled for a book's medium before, in downloads of the person or the
+// person's agents. A source is identified by its link, and by an infohash seen in a torrent: a claimed one marks no
+// other source. Served by the index download_jobs_book.
+func (s *Store) Failed(
+	ctx context.Context, person, book int64, mediaType string, sources []Source,
+) ([]bool, error) {
+	links, infohashes := make([][]byte, len(sources)), make([]string, len(sources))
+	for i, source := range sources {
+		link := sha256.Sum256([]byte(source.SourceURL))
+		links[i], infohashes[i] = link[:], source.Infohash
+	}
+
+	return core.Values[bool](ctx, s.db, `WITH tried AS MATERIALIZED (
+			SELECT latest.* FROM users u CROSS JOIN LATERAL (
+				SELECT id, link_hash, infohash_v1, infohash_v2, failure_reason FROM download_jobs
+				WHERE book_id = $2 AND media_type = $3 AND user_id = u.id ORDER BY id DESC LIMIT $6
+			) latest WHERE u.id = $1 OR u.owner_id = $1
+		), failed AS MATERIALIZED (
+			SELECT s.link_hash, s.infohash_v1, s.infohash_v2 FROM tried JOIN download_sources s ON s.job_id = tried.id WHERE s.outcome <> ''
+			UNION ALL SELECT link_hash, infohash_v1, infohash_v2 FROM tried WHERE failure_reason IN ($7, $8, $9)
+		) SELECT EXISTS (SELECT FROM failed f WHERE f.link_hash = asked.link_hash
+			OR asked.infohash <> '' AND asked.infohash IN (f.infohash_v1, f.infohash_v2))
+		FROM unnest($4::bytea[], $5::text[]) WITH ORDINALITY AS asked (link_hash, infohash, place) ORDER BY place`,
+		person, book, mediaType, links, infohashes, remembered, fault.ProviderError, fault.MissingExternalJob, fault.EnqueueFailed)
 }

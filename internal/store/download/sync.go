@@ -17,9 +17,12 @@ type WatchedDownload struct {
 	MediaType     string                  `db:"media_type"`
 	Status        lifecycle.DownloadState `db:"status"`
 	RowVersion    int64                   `db:"row_version"`
-	Missing       bool                    `db:"missing"`       // its workflow knows that the torrent is not there
+	Missing       bool                    `db:"missing"`       // its workflow knows that the torrent is missing
+	NoMetadata    bool                    `db:"no_metadata"`   // its magnet link's metadata is unknown
+	NoRoom        bool                    `db:"no_room"`       // it waits for disk space
 	Stalled       bool                    `db:"stalled"`       // its workflow knows that there is no progress
-	ImportFailed  bool                    `db:"import_failed"` // a person has to repeat the import
+	Stopped       bool                    `db:"stopped"`       // its workflow knows that the torrent is stopped
+	ImportFailed  bool                    `db:"import_failed"` // a person has to retry the import
 	ExternalJobID string                  `db:"external_job_id"`
 	InfohashV1    string                  `db:"infohash_v1"`
 	InfohashV2    string                  `db:"infohash_v2"`
@@ -33,11 +36,11 @@ type WatchedDownload struct {
 
 	CancelRequested bool `db:"cancel_requested"`
 
-	Place int  `db:"source_place"` // of the source that is tried now
-	Added bool `db:"added"`        // qBittorrent has taken its torrent
+	Place int  `db:"source_place"` // of the source being tried
+	Added bool `db:"added"`        // qBittorrent has accepted its torrent
 	Left  bool `db:"left"`         // another source can be tried
 
-	Unsuitable []int `db:"unsuitable"` // places of the sources that have no file of the medium
+	Unsuitable []int `db:"unsuitable"` // places of the sources without a file of the medium
 }
 
 // WorkflowID is the id of the workflow that drives the job.
@@ -45,21 +48,33 @@ func (d WatchedDownload) WorkflowID() string {
 	return Download{UserID: d.UserID, BookID: d.BookID, MediaType: d.MediaType}.WorkflowID()
 }
 
-// Watched lists active jobs of which qBittorrent has a torrent and that are not being removed, with ids above after,
-// ascending.
+// Watched lists active jobs with a torrent in qBittorrent that is not being removed, with ids above after, ascending.
 func (s *Store) Watched(ctx context.Context, after int64, limit int) ([]WatchedDownload, error) {
 	return core.List[WatchedDownload](ctx, s.db, `SELECT id, user_id, book_id, media_type, status, row_version,
-		first_not_found_at_utc IS NOT NULL AS missing, attention = 'stalled' AS stalled, attention = 'import_failed' AS import_failed,
+		first_not_found_at_utc IS NOT NULL AS missing, `+noMetadata+` AS no_metadata, last_error = 'NO_FREE_SPACE' AS no_room, attention = 'stalled' AS stalled, attention = 'TORRENT_STOPPED' AS stopped, attention = 'import_failed' AS import_failed,
 		coalesce(external_job_id, '') AS external_job_id,
 		infohash_v1, infohash_v2, content_path, size, progress, speed, eta_seconds, now() - coalesce(progress_at, added_at, now()) AS idle,
 		now() - resumed_at AS resumed, cancel_requested_at IS NOT NULL AS cancel_requested,
 		source_place, added_at IS NOT NULL AS added, sources_left > 0 AS "left",
-		ARRAY(SELECT place FROM download_sources WHERE job_id = download_jobs.id AND outcome = $3) AS unsuitable FROM download_jobs
+		ARRAY(SELECT place FROM download_sources WHERE job_id = d.id AND outcome = $3) AS unsuitable FROM download_jobs d
 		WHERE status IN `+liveDownloads+` AND (added_at IS NOT NULL OR source_place > 1) AND removing_at IS NULL AND id > $1 ORDER BY id LIMIT $2`,
 		after, limit, fault.MediumUnsuitable)
 }
 
-// Progress is what the watcher has read of one job.
+// NoteRoom records that a job's torrent is stopped until there is disk space, or resumes: the time without progress
+// counts from then.
+func (s *Store) NoteRoom(ctx context.Context, id int64, place int, noRoom bool) error {
+	return s.db.Do(ctx, `UPDATE download_jobs SET last_error = CASE WHEN $3 THEN $4 ELSE '' END, progress_at = now(), updated_at_utc = now()
+		WHERE id = $1 AND source_place = $2 AND status IN `+liveDownloads, id, place, noRoom, fault.NoFreeSpace)
+}
+
+// AnyWithoutRoom reports whether an active job waits for disk space.
+func (s *Store) AnyWithoutRoom(ctx context.Context) (bool, error) {
+	return core.Value[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM download_jobs WHERE last_error = $1 AND status IN `+liveDownloads+`)`,
+		fault.NoFreeSpace)
+}
+
+// Progress is the watcher's reading of one job.
 type Progress struct {
 	ID            int64
 	Place         int    // of the source whose torrent was seen; 0: the first one
@@ -73,7 +88,7 @@ type Progress struct {
 	ETA           *int64
 }
 
-// SaveProgress writes the progress of active jobs, in one statement, and returns how many rows it has written.
+// SaveProgress writes the progress of active jobs in one statement, and returns the number of rows written.
 func (s *Store) SaveProgress(ctx context.Context, seen []Progress) (int64, error) {
 	var ids, sizes, speeds []int64
 	var places []int
@@ -107,20 +122,20 @@ type EndedDownload struct {
 	Status    lifecycle.DownloadState `db:"status"`
 	KeepFiles bool                    `db:"keep_files"`
 	Imported  bool                    `db:"imported"`
-	Place     int                     `db:"source_place"` // of the source that has completed
+	Place     int                     `db:"source_place"` // of the completed source
 }
 
-// Ended returns those of the jobs that have ended.
+// Ended returns the jobs that have ended.
 func (s *Store) Ended(ctx context.Context, ids []int64) ([]EndedDownload, error) {
 	return core.List[EndedDownload](ctx, s.db, `SELECT id, media_type, status, keep_files, imported, source_place FROM download_jobs WHERE id = ANY ($1)
 		AND status IN `+endedDownloads, ids)
 }
 
-// DownloadSync is the outcome of the polls of qBittorrent.
+// DownloadSync is the outcome of polling qBittorrent.
 type DownloadSync struct {
 	PolledAt       *time.Time `db:"polled_at"`       // the last answer
 	PolledAge      *float64   `db:"polled_age"`      // seconds since then
-	ReachableSince *time.Time `db:"reachable_since"` // every poll since was answered, and by the same run of qBittorrent
+	ReachableSince *time.Time `db:"reachable_since"` // every poll since was answered, by the same run of qBittorrent
 	FailedAt       *time.Time `db:"failed_at"`       // the last poll without an answer
 	Failure        string     `db:"failure"`         // a fault code, while qBittorrent is unavailable
 }
@@ -131,8 +146,8 @@ func (s *Store) Polls(ctx context.Context) (DownloadSync, error) {
 		`SELECT polled_at, extract(epoch FROM now() - polled_at)::float8 AS polled_age, reachable_since, failed_at, failure FROM download_sync`)
 }
 
-// NotePoll records an answered poll. restarted means that qBittorrent was restarted; a pause longer than gap without
-// polls may hide a restart. After such a pause the time without progress of active jobs is what it was before.
+// NotePoll records an answered poll. restarted means that qBittorrent was restarted; an interval longer than gap
+// without polls may hide a restart. After such an interval active jobs' time without progress is what it was before.
 func (s *Store) NotePoll(ctx context.Context, restarted bool, gap time.Duration) error {
 	return s.db.Do(ctx, `WITH pause AS (
 			UPDATE download_jobs SET progress_at = progress_at + (now() - greatest(polled_at, progress_at)) FROM download_sync
@@ -147,15 +162,15 @@ func (s *Store) NotePollFailure(ctx context.Context, code string) error {
 	return s.db.Do(ctx, `UPDATE download_sync SET failed_at = now(), failure = $1`, code)
 }
 
-// GraceLeft returns how much of its grace a job with a missing torrent has left: only time with answered polls counts.
-// All of it is left while polls fail, or when the last one is older than gap.
+// GraceLeft returns how much grace a job with a missing torrent has left: only time with answered polls counts. The
+// full grace is left while polls fail, or if the last one is older than gap.
 func (s *Store) GraceLeft(ctx context.Context, id int64, grace, gap time.Duration) (time.Duration, error) {
 	return core.Value[time.Duration](ctx, s.db, `SELECT CASE WHEN failure <> '' OR polled_at IS NULL OR polled_at < now() - $3::interval THEN $2::interval
 		ELSE greatest($2::interval - (now() - greatest(coalesce(first_not_found_at_utc, now()), reachable_since)), '0') END
 		FROM download_jobs, download_sync WHERE id = $1`, id, grace, gap)
 }
 
-// OnlySync runs fn while this process alone holds the watcher's lock; false: another process holds it.
+// OnlySync runs fn while only this process holds the watcher's lock; false: another process holds it.
 func (s *Store) OnlySync(ctx context.Context, fn func(context.Context) error) (bool, error) {
 	const syncLock = 0x5354_4147_4544_4c53 // an arbitrary constant
 	return s.db.Alone(ctx, syncLock, fn)

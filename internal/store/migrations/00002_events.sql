@@ -1,5 +1,5 @@
 -- +goose Up
--- One row a transition, whatever the workload; each workload's events are a partition with the workload's own name.
+-- One row per transition, for all workloads; each workload's events are a partition with the workload's name.
 -- xid orders rows by commit visibility: a reader that stops at pg_snapshot_xmin() can resume without a gap.
 CREATE SEQUENCE event_ids;
 CREATE TABLE events (
@@ -12,8 +12,7 @@ CREATE TABLE events (
     from_state text        NOT NULL DEFAULT '',
     to_state   text        NOT NULL,
     actor_id   bigint REFERENCES users (id),       -- NULL: the system
-    owner_id   bigint REFERENCES users (id),       -- who may see it, besides administrators
-    reason     text        NOT NULL DEFAULT '',    -- why the system did it, where the type leaves it open
+    owner_id   bigint REFERENCES users (id),       -- the user who may see it, besides administrators
     comment    text        NOT NULL DEFAULT '',
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (workload, id),
@@ -21,8 +20,13 @@ CREATE TABLE events (
 ) PARTITION BY LIST (workload);
 CREATE INDEX events_stream ON events (xid, id);
 
--- The last event of the stream that was deleted: who has seen less may have missed it. A trigger keeps it, so that operators who
--- delete by hand move it, too.
+-- Policies named payments apply to each role that does not own the table, such as the payments process's: it reads and
+-- writes only rows of transactions, and none in a person's name.
+ALTER TABLE events ENABLE ROW LEVEL SECURITY;
+CREATE POLICY payments ON events USING (workload = 'transaction') WITH CHECK (workload = 'transaction' AND actor_id IS NULL);
+
+-- The last deleted event of the stream: a reader that has seen less may have missed it. A trigger maintains it, so that
+-- operators who delete by hand move it, too.
 CREATE TABLE event_floor (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     xid xid8    NOT NULL DEFAULT '0',
@@ -43,11 +47,24 @@ END $$;
 CREATE TRIGGER events_deleted AFTER DELETE ON events
     REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION raise_event_floor();
 
--- The first answer to each Idempotency-Key: a repeat gives it again, for as long as retention keeps it.
+-- The decision about each request for a change of an entity, for as long as the entity exists: no repetition, on any path,
+-- is decided anew. Ids and contents may quote people, so only their hashes are kept.
+CREATE TABLE requests (
+    workload   text   NOT NULL,
+    entity_id  text   NOT NULL,
+    request    bytea  NOT NULL,            -- of the id of the update in Temporal
+    asked      bytea  NOT NULL,            -- of the content: the same id with another content is an error
+    seq        bigint,                     -- the entity's newest event right after it; NULL: refused
+    refusal    text   NOT NULL DEFAULT '', -- the code
+    PRIMARY KEY (workload, entity_id, request),
+    CHECK ((seq IS NULL) = (refusal <> ''))
+);
+
+-- The first answer to each Idempotency-Key: a repetition returns it, for as long as retention keeps it.
 CREATE TABLE answers (
     user_id    bigint      NOT NULL REFERENCES users (id),
     key        text        NOT NULL,
-    request    text        NOT NULL,                         -- what was asked: the same key for something else is a mistake
+    request    text        NOT NULL,                         -- the content: the same key with another content is an error
     answer     jsonb       NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (user_id, key)

@@ -1,27 +1,27 @@
 -- +goose Up
--- The last errors are read from an index alone where a vacuum has passed: after so many new rows, and not after a fifth of the table.
+-- After a vacuum the last errors are read from the index alone: run it after this many new rows, not a fifth of the table.
 CREATE TABLE job_events PARTITION OF events FOR VALUES IN ('delivery')
     WITH (autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 10000);
 CREATE INDEX job_events_errors ON job_events (created_at, comment) WHERE type IN ('requeued', 'failed') AND comment <> '';
 CREATE INDEX job_events_actor ON job_events (actor_id, id) WHERE actor_id IS NOT NULL; -- what a user has done
 
--- What the shared folder holds, as last seen. A row stays when its file goes: jobs point at it.
+-- The shared folder's content, as last seen. A row stays when its file is gone: jobs reference it.
 CREATE TABLE files (
     id          bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
-    path        text        NOT NULL UNIQUE,       -- the shared folder's own, "/" at the top
+    path        text        NOT NULL UNIQUE,       -- in the shared folder, "/" at the top
     parent      text        NOT NULL,
     name        text        NOT NULL,
-    folded      text        NOT NULL DEFAULT '',   -- the name as the search compares it, whatever the database's locale
+    folded      text        NOT NULL DEFAULT '',   -- the name in the form used by searches, whatever the database's locale
     is_folder   boolean     NOT NULL,
     size        bigint      NOT NULL DEFAULT 0 CHECK (size >= 0),
     sha256      text        NOT NULL DEFAULT '',
     modified_at timestamptz NOT NULL,
-    place       int         NOT NULL DEFAULT 0,    -- among its neighbours, in the storage's order by name
+    place       int         NOT NULL DEFAULT 0,    -- among its folder's entries, in the storage's order by name
     gone        boolean     NOT NULL DEFAULT false
 );
 CREATE INDEX files_listing ON files (parent, is_folder DESC, place, id) WHERE NOT gone;
 
--- A search reads the names in the order of its answer and stops after a page.
+-- A search reads the names in result order and stops after a page.
 CREATE INDEX files_named ON files (is_folder DESC, folded, id) WHERE NOT gone AND path <> '/';
 
 CREATE TABLE listings (
@@ -29,7 +29,7 @@ CREATE TABLE listings (
     listed_at timestamptz NOT NULL
 );
 
--- Content that Telegram already has: sent again by file_id, no bytes move.
+-- Content already on Telegram: resent by file_id, without moving bytes.
 CREATE TABLE sent_files (
     sha256           text        NOT NULL,
     size             bigint      NOT NULL,
@@ -50,13 +50,13 @@ CREATE TABLE jobs (
     state               text        NOT NULL DEFAULT 'QUEUED' CHECK (state IN
         ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING', 'DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED')),
     attempt             int         NOT NULL DEFAULT 0 CHECK (attempt BETWEEN 0 AND 3),
-    next_attempt_at     timestamptz,                       -- when the next attempt may begin, in the queue; NULL: at once
-    claim               int         NOT NULL DEFAULT 0,    -- number of the current claim: fences off a worker that was given up
+    next_attempt_at     timestamptz,                       -- when the next attempt may begin, in the queue; NULL: immediately
+    claim               int         NOT NULL DEFAULT 0,    -- number of the current claim: fences off an abandoned worker
     last_error          text        NOT NULL DEFAULT '',   -- a fault code
     bytes_sent          bigint      NOT NULL DEFAULT 0,
     claimed_at          timestamptz,
     heartbeat_at        timestamptz,
-    ack_pending_at      timestamptz,                       -- the last bytes were let go; until an answer the outcome is unknown
+    ack_pending_at      timestamptz,                       -- the last bytes were released; until an answer the outcome is unknown
     message_id          bigint,
     telegram_file_id    text        NOT NULL DEFAULT '',
     cancel_requested_at timestamptz,
@@ -74,10 +74,10 @@ CREATE INDEX jobs_unstarted ON jobs (id)
     WHERE workflow_started_at IS NULL AND state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING');
 CREATE INDEX jobs_live_owner ON jobs (user_id) WHERE state IN ('QUEUED', 'CLAIMED', 'DOWNLOADING', 'STREAMING');
 
--- Held jobs by the age of their heartbeat: those whose worker is silent are the first ones.
+-- Held jobs by the age of their heartbeat: those with a silent worker come first.
 CREATE INDEX jobs_held ON jobs (heartbeat_at) WHERE state IN ('CLAIMED', 'DOWNLOADING', 'STREAMING');
 
--- Indexes of what has ended are written once in a row's life.
+-- Indexes of ended rows are written once in a row's life.
 CREATE INDEX jobs_ended ON jobs (state, id) WHERE state IN ('DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED');
 CREATE INDEX jobs_ended_owner ON jobs (user_id, state, id) WHERE state IN ('DELIVERED', 'FAILED', 'CANCELLED', 'EXPIRED');
 

@@ -2,7 +2,7 @@
 CREATE TABLE task_events PARTITION OF events FOR VALUES IN ('task');
 CREATE INDEX task_events_actor ON task_events (actor_id, id) WHERE actor_id IS NOT NULL; -- what a user has done
 
--- What a person has said about tasks, to take it away when the person is forgotten.
+-- A person's comments on tasks, to remove them when the person is forgotten.
 CREATE INDEX task_events_said ON task_events (actor_id) WHERE comment <> '';
 
 CREATE TABLE workspaces (
@@ -26,14 +26,15 @@ CREATE TABLE workspace_members (
 );
 CREATE INDEX workspace_members_user ON workspace_members (user_id);
 
--- Who was asked to join a workspace and has not agreed. Only who agrees is a member: until then nothing of the workspace is theirs.
+-- Invitations to workspaces. An invited user becomes a member only by agreeing: until then nothing of the workspace is
+-- visible to them.
 CREATE TABLE workspace_invitations (
     id           bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     workspace_id bigint      NOT NULL REFERENCES workspaces (id),
     user_id      bigint      NOT NULL REFERENCES users (id),  -- a person, or a program without an owner
     invited_by   bigint      NOT NULL REFERENCES users (id),
     invited_at   timestamptz NOT NULL DEFAULT now(),
-    refused_at   timestamptz,                                 -- for good: the user is not asked again
+    refused_at   timestamptz,                                 -- for good: the user is not invited again
     UNIQUE (workspace_id, user_id)
 );
 CREATE INDEX workspace_invitations_user ON workspace_invitations (user_id, id);
@@ -41,8 +42,9 @@ CREATE INDEX workspace_invitations_user ON workspace_invitations (user_id, id);
 CREATE TABLE tasks (
     id                  bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     workspace_id        bigint      NOT NULL REFERENCES workspaces (id),
-    title               text        NOT NULL CHECK (char_length(title) BETWEEN 5 AND 200),
+    title               text        NOT NULL CHECK (char_length(title) BETWEEN 1 AND 200),
     description         text        NOT NULL DEFAULT '',
+    folded              text        NOT NULL DEFAULT '',    -- title and description in the form used by searches
     visibility          text        NOT NULL DEFAULT 'public' CHECK (visibility IN ('public', 'private')),
     priority            text        NOT NULL DEFAULT 'normal' CHECK (priority IN ('low', 'normal', 'high', 'critical')),
     labels              text[]      NOT NULL DEFAULT '{}',
@@ -52,14 +54,15 @@ CREATE TABLE tasks (
         ('NEW', 'IN_PROGRESS', 'BLOCKED', 'STUCK', 'DONE', 'CANCELLED')),
     since               timestamptz NOT NULL DEFAULT now(),  -- when the status was entered
     status_deadline_at  timestamptz,
-    release_at          timestamptz,                         -- when a STUCK task goes back to NEW by itself
-    releases            integer     NOT NULL DEFAULT 0,      -- how often it did since a person last acted: each time it waits longer
-    clock_waits         boolean     NOT NULL DEFAULT false,  -- NEW, and its deadline begins with its last blocker's end
-    fencing_token       bigint      NOT NULL DEFAULT 0,      -- grows with each claim and with the end of each
-    lease_seconds       bigint,                              -- how long the holder may be silent; NULL: for ever
-    lease_expires_at    timestamptz,                         -- when the claim ends unless it is renewed
-    submission          bigint,                              -- number of the event of the present assignee's newest result; NULL: there is none
-    approved            boolean     NOT NULL DEFAULT false,  -- that one
+    release_at          timestamptz,                         -- when a STUCK task automatically becomes NEW
+    releases            integer     NOT NULL DEFAULT 0,      -- releases since a person last acted: each time the wait is longer
+    clock_waits         boolean     NOT NULL DEFAULT false,  -- NEW, and its deadline begins when its last blocker ends
+    fencing_token       bigint      NOT NULL DEFAULT 0,      -- grows with the beginning and the end of each claim
+    lease_seconds       bigint,                              -- how long the holder may be silent; NULL: forever
+    lease_expires_at    timestamptz,                         -- when the claim ends unless renewed
+    submission          bigint,                              -- event number of the current assignee's newest result; NULL: none
+    approved            boolean     NOT NULL DEFAULT false,  -- the submission
+    rejected            boolean     NOT NULL DEFAULT false,  -- the submission
     started_at          timestamptz,                         -- first IN_PROGRESS
     finished_at         timestamptz,                         -- DONE or CANCELLED
     last_seq            bigint      NOT NULL DEFAULT 1,      -- of the task's events: the version of the row
@@ -98,14 +101,17 @@ CREATE TABLE task_blockers (
 );
 CREATE INDEX task_blockers_blocker ON task_blockers (blocker_id);
 
--- Who is told of a task: whoever made it, was given it at its creation, or has done or said something about it.
+-- Users notified of a task: its creator, its assignee at creation, everyone who acted or commented.
 CREATE TABLE task_watchers (
-    task_id bigint NOT NULL REFERENCES tasks (id),
-    user_id bigint NOT NULL REFERENCES users (id),
+    task_id bigint  NOT NULL REFERENCES tasks (id),
+    user_id bigint  NOT NULL REFERENCES users (id),
+    watches boolean NOT NULL DEFAULT true,            -- false: only muted or unmuted it
+    muted   boolean NOT NULL DEFAULT false,           -- does not want notifications
     PRIMARY KEY (task_id, user_id)
 );
 
--- The results of tasks. json keeps a result as it was sent: the digits of numbers, the order of fields, and \u0000, which jsonb refuses.
+-- The results of tasks. json keeps a result as it was sent: the digits of numbers, the order of fields, and \u0000, which
+-- jsonb rejects.
 CREATE TABLE task_submissions (
     task_id    bigint      NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
     seq        bigint      NOT NULL,                       -- of its event

@@ -1,13 +1,13 @@
 -- +goose Up
--- What the reconciler found to differ between the record and Temporal: one row an incident, however often it was looked at.
+-- Differences that the reconciler found between the record and Temporal: one row per incident, however often it was found.
 CREATE TABLE reconciler_findings (
     id          bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     found_at    timestamptz NOT NULL DEFAULT now(),
-    seen_at     timestamptz NOT NULL DEFAULT now(),    -- by the last sweep that met it
+    seen_at     timestamptz NOT NULL DEFAULT now(),    -- by the last sweep that found it
     workload    text        NOT NULL CHECK (workload IN ('delivery', 'task', 'download', 'transaction')),
     entity      text        NOT NULL,                  -- its id, or without a row the end of the workflow's id
     workflow_id text        NOT NULL,
-    run_id      text        NOT NULL DEFAULT '',       -- of the workflow, where there is one
+    run_id      text        NOT NULL DEFAULT '',       -- of the workflow, if any
     finding     text        NOT NULL CHECK (finding <> ''),
     done        text        NOT NULL DEFAULT '',       -- what was done about it; empty: nothing yet
     done_at     timestamptz,
@@ -19,13 +19,14 @@ CREATE INDEX reconciler_findings_open ON reconciler_findings (seen_at) WHERE don
 
 -- The last comparison of all live rows with all running workflows.
 CREATE TABLE reconciler_comparisons (
-    workload text PRIMARY KEY,
-    began_at timestamptz NOT NULL,
-    live     bigint      NOT NULL, -- rows
-    running  bigint      NOT NULL  -- workflows
+    workload    text PRIMARY KEY,
+    began_at    timestamptz NOT NULL,
+    answered_at timestamptz NOT NULL, -- all workflows whose rows were older then have reported their revisions
+    live        bigint      NOT NULL, -- rows
+    running     bigint      NOT NULL  -- workflows
 );
 
--- How calls of the systems outside went last, as their callers saw it.
+-- The outcome of the last calls to external systems, as seen by their callers.
 CREATE TABLE outside_systems (
     name          text PRIMARY KEY,
     succeeded_at  timestamptz,
@@ -33,19 +34,31 @@ CREATE TABLE outside_systems (
     error         text NOT NULL DEFAULT '',            -- a fault code: of the last failure
     failing_since timestamptz                          -- no success since; NULL: the last call succeeded
 );
+ALTER TABLE outside_systems ENABLE ROW LEVEL SECURITY;
+CREATE POLICY payments ON outside_systems USING (name IN ('postgresql', 'temporal', 'toncenter', 'fragment'));
 
--- What the processes of ours say of themselves, every few seconds. One that ended is forgotten after a while.
+-- What our processes report about themselves, every few seconds. An ended one is forgotten after a while.
 CREATE TABLE processes (
-    identity     text PRIMARY KEY,                     -- as Temporal knows it
+    identity     text PRIMARY KEY,                     -- in Temporal
     service      text        NOT NULL,                 -- worker, api
     version      text        NOT NULL,
-    carries      int         NOT NULL DEFAULT 0,       -- activities that run in it now
+    carries      int         NOT NULL DEFAULT 0,       -- activities currently running in it
     started_at   timestamptz NOT NULL,
     beat_at      timestamptz NOT NULL DEFAULT now()
 );
+ALTER TABLE processes ENABLE ROW LEVEL SECURITY;
+CREATE POLICY payments ON processes USING (service = 'worker');
 
--- How many rows there are of each kind, as of counted_at. Those that may still change are counted anew each time; the others are added
--- up from the events that were invisible in the snapshot mark.
+-- Whether heartbeats could reach us: the newest heartbeat of any API process, and the last time there was none.
+CREATE TABLE api_presence (
+    one        boolean PRIMARY KEY DEFAULT true CHECK (one),
+    beat_at    timestamptz NOT NULL DEFAULT now(),
+    away_since timestamptz,                            -- NULL: never yet
+    back_at    timestamptz
+);
+
+-- The number of rows of each kind, as of counted_at. Those that may still change are counted anew each time; the others are
+-- added up from the events that were invisible in the snapshot mark.
 CREATE TABLE counts (
     kind  text    NOT NULL,
     key   text    NOT NULL,
@@ -58,8 +71,8 @@ CREATE TABLE counts (
 CREATE TABLE counted (
     one          boolean PRIMARY KEY DEFAULT true CHECK (one),
     mark         pg_snapshot, -- of the rows in counts; NULL: all are read next time
-    counted_at   timestamptz, -- NULL: at once
-    recounted_at timestamptz  -- when the ended rows were read last
+    counted_at   timestamptz, -- when the counts were taken; NULL: there are none
+    recounted_at timestamptz  -- when the ended rows were last read
 );
 INSERT INTO counted DEFAULT VALUES;
 

@@ -1,7 +1,8 @@
 package notice
 
-// AlertStuckJobs is about held deliveries without a heartbeat.
+import "stagecoach/internal/store/core"
+
+// AlertStuckJobs is about claimed deliveries without a heartbeat.
 const AlertStuckJobs = "deliveries_stuck"
 
-// DeliveryAlerts lists the kinds of alerts about deliveries.
-var DeliveryAlerts = []string{AlertStuckJobs}
+var DeliveryAlerts = []core.AlertKind{{Name: AlertStuckJobs, Severity: core.Warn}}

@@ -10,7 +10,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// Audience answers which users may see some events. It is read once for all users, and answers from memory as the
+// Audience knows which users may see some events. It is read once for all users, and evaluates in memory what the
 // condition visible does in SQL.
 type Audience struct {
 	tasks   map[string]audienceTask // by entity id
@@ -26,7 +26,7 @@ type audienceTask struct {
 	Visibility  string `db:"visibility"`
 }
 
-// membership is the right of a user to see public tasks of a workspace.
+// membership is a user's right to see public tasks of a workspace.
 type membership struct {
 	WorkspaceID int64 `db:"workspace_id"`
 	UserID      int64 `db:"user_id"`
@@ -80,7 +80,7 @@ func taskIDs(events []core.StreamedEvent) (ids []int64) {
 	return ids
 }
 
-// Sees reports whether a user may see an event: one of the users of AudienceOf, or an administrator.
+// Sees reports whether a user, one of those given to AudienceOf or an administrator, may see an event.
 func (a Audience) Sees(user account.User, event core.StreamedEvent) bool {
 	if user.IsAdmin() || event.OwnerID != nil && *event.OwnerID == user.ID {
 		return true

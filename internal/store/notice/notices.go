@@ -10,28 +10,31 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Notice has the pending notifications of one person about one entity: the content of one message.
+// Notice holds one person's pending notifications about one entity: the content of one message.
 type Notice struct {
 	UserID   int64   `db:"user_id"`
 	Workload string  `db:"workload"`
 	EntityID string  `db:"entity_id"`
-	Seqs     []int64 `db:"seqs"` // of the entity's events; NoticeReady besides
+	Seqs     []int64 `db:"seqs"` // of the entity's events, and NoticeReady and NoticeHopeless
 }
 
-// NoticeReady stands among the numbers of events for the notification that a task's last blocker is DONE.
-const NoticeReady = 0
-
-// States of a notice.
+// Stored among the event numbers: notifications of what happened to a task's blockers.
 const (
-	NoticeDue     = "due"
-	NoticeSending = "sending" // being sent; found later in this state, its outcome is unknown
-	NoticeSent    = "sent"
-	NoticeUnknown = "unknown" // no answer came, and it is not sent again
-	NoticeLost    = "lost"    // the person cannot be reached, or may not see the entity any more
+	NoticeReady    = 0  // the last blocker is DONE
+	NoticeHopeless = -1 // a blocker was cancelled, so that the task cannot begin
 )
 
-// Due lists up to limit due notices of these workloads, one for each person, so that a person with many does not
-// delay others. It goes from person to person by news_next, whatever the number of notices of each.
+// States of a notification.
+const (
+	NoticeDue     = "due"
+	NoticeSending = "sending" // being sent; if found later in this state, its outcome is unknown
+	NoticeSent    = "sent"
+	NoticeUnknown = "unknown" // no answer came, and it is not resent
+	NoticeLost    = "lost"    // the person cannot be reached, or may no longer see the entity
+)
+
+// Due lists up to limit due notifications of these workloads, one per person, so that a person with many does not delay
+// others. It steps from person to person by news_next, however many each has.
 func (s *Store) Due(ctx context.Context, workloads []string, limit int) ([]Notice, error) {
 	return core.List[Notice](ctx, s.db, `WITH RECURSIVE people AS (
 			(SELECT user_id FROM news WHERE state = 'due' ORDER BY user_id LIMIT 1)
@@ -50,8 +53,8 @@ func (s *Store) Due(ctx context.Context, workloads []string, limit int) ([]Notic
 		) AS seqs FROM first f ORDER BY due_at`, workloads, limit)
 }
 
-// Take marks a notice as being sent and returns its events, without those that another process has taken
-// meanwhile.
+// Take marks a notification as being sent and returns its events, except those that another process has meanwhile
+// taken.
 func (s *Store) Take(ctx context.Context, n *Notice) (events []core.StreamedEvent, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		n.Seqs, err = core.Values[int64](ctx, tx, `UPDATE news SET state = 'sending', due_at = now() WHERE user_id = $1 AND workload = $2 AND entity_id = $3
@@ -68,13 +71,13 @@ func (s *Store) Take(ctx context.Context, n *Notice) (events []core.StreamedEven
 	return events, err
 }
 
-// Save records the outcome of a notice that was taken, or that one that was not is lost; a notice that is due
-// again waits that long. An invitation that was planned anew meanwhile stays due.
+// Save records a taken notification's outcome, or that an untaken one is lost; one that is due again waits that long.
+// An invitation planned anew meanwhile stays due.
 func (s *Store) Save(ctx context.Context, n Notice, state string, wait time.Duration) error {
 	return s.db.Do(ctx, `UPDATE news SET state = $5, due_at = now() + $6::interval
 		WHERE user_id = $1 AND workload = $2 AND entity_id = $3 AND seq = ANY ($4) AND (state = 'sending' OR $5 = 'lost')`,
 		n.UserID, n.Workload, n.EntityID, n.Seqs, state, wait)
 }
 
-// Ready reports whether the notice contains that the task's last blocker is DONE.
-func (n Notice) Ready() bool { return slices.Contains(n.Seqs, NoticeReady) }
+// Has reports whether the notification contains an event, NoticeReady or NoticeHopeless.
+func (n Notice) Has(seq int64) bool { return slices.Contains(n.Seqs, seq) }

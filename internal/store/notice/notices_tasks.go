@@ -13,20 +13,18 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// noticeAge is the greatest age of a task's change that is still sent, after notifications were not possible for some
-// time.
+// noticeAge is the maximum age of a task's change that is still sent after an outage of notifications.
 const noticeAge = 24 * time.Hour
 
-// Cursor returns the position in the stream of events up to which notices of tasks are planned.
+// Cursor returns the position in the event stream up to which notifications of tasks are planned.
 func (s *Store) Cursor(ctx context.Context) (core.Cursor, error) {
 	return s.cursor(ctx, `SELECT xid::text::bigint, id FROM notice_cursor`)
 }
 
-// Plan plans who is notified of the events of tasks that follow the cursor, and moves the cursor past them: both
-// or neither, so that no notification is sent twice. Unlike with other workloads this is not done with the event: a
-// task may have many people to notify, and a request waits for the task's next step. Notifications of a person about a
-// task that come within gather of the first one are one message. When another process has moved the cursor, nothing
-// happens.
+// Plan plans the notifications for the task events that follow the cursor, and moves the cursor past them: both or
+// neither, so that no notification is sent twice. Unlike other workloads' this is not done with the event: a task may
+// have many people to notify, and a request waits for the task's next step. A person's notifications about a task that
+// come within gather of the first one become one message. Does nothing if another process has moved the cursor.
 func (s *Store) Plan(
 	ctx context.Context, from core.Cursor, events []core.StreamedEvent, gather time.Duration,
 ) error {
@@ -55,38 +53,49 @@ func (s *Store) Plan(
 	})
 }
 
-// queueTaskNotices plans the notices of one event of a task.
+// queueTaskNotices plans the notifications of one task event.
 func queueTaskNotices(batch *pgx.Batch, e core.StreamedEvent, gather time.Duration) error {
 	taskID, err := strconv.ParseInt(e.EntityID, 10, 64)
 	if err != nil {
 		return fmt.Errorf("an event of task %q: %w", e.EntityID, err)
 	}
 
-	// A user who takes a task becomes a watcher; one who was assigned at its creation does not. The record may have a
-	// later assignee by now.
+	// A user who takes a task becomes a watcher; one assigned at its creation does not. The record may have a later
+	// assignee by now.
 	batch.Queue(`INSERT INTO task_watchers (task_id, user_id)
 		SELECT $1::bigint, $2::bigint WHERE $2 IS NOT NULL
 		UNION SELECT t.id, t.assignee_id FROM tasks t WHERE t.id = $1 AND $3::bigint = 1 AND t.assignee_id IS NOT NULL
 			AND NOT EXISTS (SELECT 1 FROM events WHERE workload = 'task' AND entity_id = $4 AND actor_id = t.assignee_id AND type = 'claimed')
-		ON CONFLICT DO NOTHING`, taskID, e.ActorID, e.Seq, e.EntityID)
+		ON CONFLICT (task_id, user_id) DO UPDATE SET watches = true WHERE NOT task_watchers.watches`, taskID, e.ActorID, e.Seq, e.EntityID)
 
 	batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 		SELECT u.id, $1, $2, $4, `+core.Joins(`$2`)+` FROM task_watchers w JOIN users u ON u.id = w.user_id
-		WHERE w.task_id = $5 AND u.telegram_id IS NOT NULL AND u.id IS DISTINCT FROM $6
+		WHERE w.task_id = $5 AND u.telegram_id IS NOT NULL AND u.id IS DISTINCT FROM $6 AND w.watches AND NOT w.muted
+			AND NOT (u.mutes_agents AND EXISTS (SELECT FROM users a WHERE a.id = $6 AND a.owner_id IS NOT NULL))
 		ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask, e.EntityID, gather, e.Seq, taskID, e.ActorID)
 
-	if e.To == string(lifecycle.TaskDone) {
+	switch e.To {
+	case string(lifecycle.TaskDone):
 		batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 			SELECT u.id, $1, t.id::text, $4, `+core.Joins(`t.id::text`)+` FROM tasks t JOIN users u ON u.id = t.assignee_id
 			WHERE t.id IN (SELECT task_id FROM task_blockers WHERE blocker_id = $2) AND t.status IN `+task.StartableTasks+`
-				AND u.telegram_id IS NOT NULL AND NOT `+task.OpenBlocker+`
+				AND u.telegram_id IS NOT NULL AND NOT `+task.OpenBlocker+isHeard+`
 			ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask, taskID, gather, NoticeReady)
+	case string(lifecycle.TaskCancelled):
+		batch.Queue(`INSERT INTO news (user_id, workload, entity_id, seq, due_at)
+			SELECT u.id, $1, t.id::text, $4, `+core.Joins(`t.id::text`)+` FROM tasks t JOIN users u ON u.id = t.creator_id
+			WHERE t.id IN (SELECT task_id FROM task_blockers WHERE blocker_id = $2) AND t.status NOT IN `+task.EndedTasks+`
+				AND u.telegram_id IS NOT NULL AND u.id IS DISTINCT FROM $5`+isHeard+`
+			ON CONFLICT DO NOTHING`, lifecycle.WorkloadTask, taskID, gather, NoticeHopeless, e.ActorID)
 	}
 
 	return nil
 }
 
-// LastWords lists up to limit events of a task with a comment, the newest first: comments, and transitions with one.
+// isHeard is true of a user u who has not muted task t.
+const isHeard = ` AND NOT EXISTS (SELECT FROM task_watchers w WHERE w.task_id = t.id AND w.user_id = u.id AND w.muted)`
+
+// LastWords lists up to limit events of a task with a comment, newest first: comments, and transitions with one.
 func (s *Store) LastWords(ctx context.Context, taskID int64, limit int) ([]core.StreamedEvent, error) {
 	return core.List[core.StreamedEvent](ctx, s.db, core.EventSelect+`WHERE workload = $1 AND entity_id = $2 AND comment <> '' ORDER BY seq DESC LIMIT $3`,
 		lifecycle.WorkloadTask, fmt.Sprint(taskID), limit)

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	countAfter   = 10 * time.Second // counts are read again after this time
-	recountAfter = 25 * time.Hour   // ended rows are read again at the latest; deletions, once a day, ask for it sooner
-	countTime    = 10 * time.Minute // for the statements of one count: they may read complete indexes
-	countedPage  = 10_000           // events that one statement adds
+	countAfter   = 10 * time.Second // counts are refreshed after this time
+	recountAfter = 25 * time.Hour   // maximum age of the count of ended rows; daily deletions trigger a recount
+	countTime    = 10 * time.Minute // for the statements of one count: they may scan whole indexes
+	countedPage  = 10_000           // events added by one statement
 
-	countLock = 7_420_001 // of the process that counts: one at a time
+	countLock = 7_420_001 // of the counting process: one at a time
 )
 
 // Count is the number of rows of a key.
@@ -37,32 +37,45 @@ func (s *Store) LiveCounts(ctx context.Context, userID int64) ([]Count, error) {
 	return core.List[Count](ctx, s.db, strings.Join(all, " UNION ALL "), userID)
 }
 
-// CountWaiting is the kind under which StateCounts counts the people who wait for access, up to 10,000.
+// CountWaiting is the kind under which StateCounts counts the people waiting for access, up to 10,000.
 const CountWaiting = "users_waiting"
 
-// StateCounts returns the stored counts of rows by workload and state, without those in resting states, and counts the
-// people who wait for access, whom users_status finds.
+// StateCounts counts the rows by workload and state, except those in resting states, and the people waiting for access,
+// by users_status.
 func (s *Store) StateCounts(ctx context.Context) ([]Count, error) {
 	var workloads []string
 	for _, part := range s.parts {
 		workloads = append(workloads, part.Workload)
 	}
-	counts, err := core.List[Count](ctx, s.db, core.Counted+countRows(CountWaiting, `users WHERE status = 'PENDING'`), workloads)
+	counts, err := core.List[Count](ctx, s.db, s.countedStates()+countRows(CountWaiting, `users WHERE status = 'PENDING'`), workloads)
 	return slices.DeleteFunc(counts, func(c Count) bool {
 		return slices.ContainsFunc(s.parts, func(p core.Part) bool { return p.Workload == c.Kind && slices.Contains(p.Resting, c.Key) })
 	}), err
 }
 
-// ResetCounts makes the next RefreshCounts read all rows: rows were deleted, or the record was set back.
+// countedStates counts the rows of the workloads $1 by state: live ones now, and ended ones as last counted.
+func (s *Store) countedStates() string {
+	var live []string
+	for _, counts := range s.parts.counts() {
+		if counts.Live != "" {
+			live = append(live, counts.Live)
+		}
+	}
+	return `SELECT kind, key, n FROM counts WHERE ended AND kind = ANY ($1)
+		UNION ALL SELECT kind, key, n FROM (` + strings.Join(live, " UNION ALL ") + `) live WHERE kind = ANY ($1)`
+}
+
+// ResetCounts makes the next RefreshCounts read all rows: rows were deleted, or the record was restored.
 func (s *Store) ResetCounts(ctx context.Context) error { return s.db.Do(ctx, resetCounts) }
 
-const resetCounts = `UPDATE counted SET mark = NULL, counted_at = NULL`
+const resetCounts = `UPDATE counted SET mark = NULL`
 
-// RefreshCounts counts the rows when that was not done for ten seconds, and reports whether it has. It does nothing while
-// another process counts.
+// RefreshCounts counts the rows unless that was done within the last ten seconds, and reports whether it did. Does
+// nothing while another process counts.
 //
-// Live rows are counted anew. Rows that have ended are never read again: what has ended since the last count is known by
-// the events that were invisible in that count's snapshot. All is read in one snapshot, so the counts are those of one moment.
+// Live rows are counted anew. Ended rows are never read again: those that ended since the last count are known from the
+// events that were invisible in that count's snapshot. Everything is read in one snapshot, so the counts are of one
+// moment.
 func (s *Store) RefreshCounts(ctx context.Context) (counted bool, err error) {
 	due, err := core.Value[bool](ctx, s.db, `SELECT `+countIsDue+` FROM counted`, countAfter)
 	if err != nil || !due {
@@ -80,7 +93,7 @@ func (s *Store) RefreshCounts(ctx context.Context) (counted bool, err error) {
 	return counted && err == nil, core.Unavailable(err)
 }
 
-const countIsDue = `counted_at IS NULL OR counted_at < now() - $1::interval`
+const countIsDue = `mark IS NULL OR counted_at IS NULL OR counted_at < now() - $1::interval`
 
 // count is RefreshCounts in its transaction.
 func (s *Store) count(ctx context.Context, tx pgx.Tx) (counted bool, err error) {
@@ -99,7 +112,7 @@ func (s *Store) count(ctx context.Context, tx pgx.Tx) (counted bool, err error) 
 			coalesce(mark::text, ''), coalesce(pg_snapshot_xmin(mark)::text::bigint, 0), pg_current_snapshot()::text
 		FROM counted FOR UPDATE`,
 		countAfter, recountAfter).Scan(&due, &anew, &mark, &from.XID, &now)
-	if err != nil || !due { // another process has counted just now
+	if err != nil || !due { // another process has just counted
 		return false, err
 	}
 
@@ -119,12 +132,12 @@ func (s *Store) count(ctx context.Context, tx pgx.Tx) (counted bool, err error) 
 			batch.Queue(`INSERT INTO counts (kind, key, n, ended) SELECT kind, key, n, false FROM (` + counts.Live + `) live`)
 		}
 	}
-	batch.Queue(`UPDATE counted SET mark = $1::text::pg_snapshot, counted_at = clock_timestamp(),
+	batch.Queue(`UPDATE counted SET mark = $1::text::pg_snapshot, counted_at = now(),
 		recounted_at = CASE WHEN $2 THEN now() ELSE recounted_at END`, now, anew)
 	return true, tx.SendBatch(ctx, batch).Close()
 }
 
-// recount replaces the counts of ended rows by what the rows say.
+// recount replaces the counts of ended rows by counting the rows.
 func (s *Store) recount(ctx context.Context, tx pgx.Tx) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`DELETE FROM counts WHERE ended`)
@@ -136,8 +149,8 @@ func (s *Store) recount(ctx context.Context, tx pgx.Tx) error {
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// addEnded adds to the counts of ended rows what the events say that were invisible in the snapshot mark. The index on
-// (xid, id) finds them after the first transaction that was under way then.
+// addEnded adds to the counts of ended rows the events that were invisible in the snapshot mark. The index on (xid, id)
+// finds them after the first transaction in progress then.
 func (s *Store) addEnded(ctx context.Context, tx pgx.Tx, after core.Cursor, mark string) error {
 	var added []string
 	for _, counts := range s.parts.counts() {

@@ -18,9 +18,9 @@ const (
 	FindingTooLong    = "too_long"    // … terminated by the server because its history was too long
 	FindingTimedOut   = "timed_out"   // … timed out
 	FindingEnded      = "ended"       // … ended in another way without writing the end
-	FindingMissing    = "missing"     // … is not known to Temporal any more
+	FindingMissing    = "missing"     // … no longer known to Temporal
 	FindingReset      = "reset"       // a running workflow that was reset, and must read the record again
-	FindingStale      = "stale"       // a running workflow that shows another state than the record has
+	FindingStale      = "stale"       // a running workflow that shows another state than the record
 	FindingNoRow      = "no_row"      // a running workflow without a row in the record
 	FindingOver       = "over"        // a running workflow whose row has ended
 )
@@ -37,10 +37,10 @@ const (
 	DoneEnded      = "ended"      // its row was ended
 	DoneTerminated = "terminated" // its workflow was terminated
 	DoneRefreshed  = "refreshed"  // its workflow was signalled to read the record again
-	DoneVanished   = "vanished"   // nothing: later sweeps did not meet it any more
+	DoneVanished   = "vanished"   // nothing: later sweeps no longer found it
 )
 
-// Finding is one incident that the reconciler found.
+// Finding is one incident found by the reconciler.
 type Finding struct {
 	ID         int64      `db:"id" json:"id"`
 	FoundAt    time.Time  `db:"found_at" json:"found_at"`
@@ -60,8 +60,7 @@ const sameIncident = `interval '10 minutes'`
 
 var noFinding = fault.New(fault.NotFound, "there is no such finding")
 
-// NoteFinding records that a sweep has met something, and reports whether it is new. Of parallel sweeps exactly one
-// gets it as new.
+// NoteFinding records a sweep's finding, and reports whether it is new. Of parallel sweeps exactly one gets it as new.
 func (s *Store) NoteFinding(ctx context.Context, f Finding) (noted Finding, fresh bool, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 7))`, f.Workload+f.Entity); err != nil {
@@ -90,13 +89,13 @@ func (s *Store) SettleFinding(ctx context.Context, id int64, done string) error 
 	return s.db.Do(ctx, `UPDATE reconciler_findings SET done = $2, done_at = now() WHERE id = $1`, id, done)
 }
 
-// CloseVanishedFindings closes open findings that no sweep has met for that long.
+// CloseVanishedFindings closes open findings that no sweep has found for this long.
 func (s *Store) CloseVanishedFindings(ctx context.Context, age time.Duration) error {
 	return s.db.Do(ctx, `UPDATE reconciler_findings SET done = $2, done_at = now() WHERE done = '' AND seen_at < now() - $1::interval`,
 		age, DoneVanished)
 }
 
-// FindingFilter chooses findings; zero values choose all.
+// FindingFilter selects findings; zero values select all.
 type FindingFilter struct {
 	Workload string
 	Since    time.Time
@@ -104,7 +103,7 @@ type FindingFilter struct {
 	Limit    int
 }
 
-// Findings lists findings, the newest first. The key and reconciler_findings_time serve it.
+// Findings lists findings, newest first. Served by the key and reconciler_findings_time.
 func (s *Store) Findings(ctx context.Context, f FindingFilter) ([]Finding, error) {
 	return core.Chosen[Finding](ctx, s.db, `SELECT `+findingColumns+` FROM reconciler_findings
 		WHERE ($1 = '' OR workload = $1) AND found_at >= $2 AND ($3::bigint = 0 OR id < $3)

@@ -17,10 +17,10 @@ type Store struct {
 	parts Parts
 }
 
-// New returns this part of a database, which has these workloads.
+// New returns this part of a database with these workloads.
 func New(db *core.DB, parts Parts) *Store { return &Store{db: db, parts: parts} }
 
-// Parts has the part of each workload, for the statements about all of them.
+// Parts has the part of each workload, for statements across all of them.
 type Parts []core.Part
 
 // counts lists how the rows of all workloads are counted.
@@ -31,7 +31,7 @@ func (p Parts) counts() (all []core.Counts) {
 	return all
 }
 
-// QuotaNames lists the names of all quotas, as details of QUOTA_EXCEEDED have them.
+// QuotaNames lists the names of all quotas, as in details of QUOTA_EXCEEDED.
 func (p Parts) QuotaNames() (names []string) {
 	for _, kind := range p.quotas() {
 		names = append(names, kind.Name)
@@ -48,14 +48,14 @@ func (p Parts) quotas() (all []core.Quota) {
 }
 
 // AlertKinds lists the kinds of all alerts.
-func (p Parts) AlertKinds() (kinds []string) {
+func (p Parts) AlertKinds() (kinds []core.AlertKind) {
 	for _, part := range p {
 		kinds = append(kinds, part.Alerts...)
 	}
 	return append(kinds, notice.Alerts...)
 }
 
-// Policies lists the names of the policies of a Retention.
+// Policies lists the policy names of a Retention.
 func (p Parts) Policies() (names []string) {
 	for _, one := range p.retentions() {
 		if one.Policy != "" && !slices.Contains(names, one.Policy) {

@@ -9,7 +9,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Names of the outside systems.
+// Names of the external systems.
 const (
 	PostgreSQL  = "postgresql"
 	Temporal    = "temporal"
@@ -18,9 +18,11 @@ const (
 	QBittorrent = "qbittorrent"
 	Toncenter   = "toncenter"
 	Fragment    = "fragment"
+
+	Backup = "backup" // what starter backup writes to: its success is a complete backup of the record
 )
 
-// OutsideSystem is the outcome of the last calls to an outside system.
+// OutsideSystem is the outcome of the last calls to an external system.
 type OutsideSystem struct {
 	Name         string     `json:"name"`
 	SucceededAt  *time.Time `json:"succeeded_at"`
@@ -29,12 +31,12 @@ type OutsideSystem struct {
 	FailingSince *time.Time `json:"failing_since"` // no success since; nil: the last call succeeded
 }
 
-// Process is a process of the service as it reports itself.
+// Process is a process of the service as it describes itself.
 type Process struct {
 	Identity  string    `db:"identity" json:"identity"` // as Temporal knows it
 	Service   string    `db:"service" json:"service"`
 	Version   string    `db:"version" json:"version"`
-	InFlight  int       `db:"carries" json:"carries"` // activities that run in it now
+	InFlight  int       `db:"carries" json:"carries"` // activities currently running in it
 	StartedAt time.Time `db:"started_at" json:"started_at"`
 	HeardAt   time.Time `db:"beat_at" json:"beat_at"` // its last heartbeat
 }
@@ -42,13 +44,19 @@ type Process struct {
 // processLife is how long a process without a heartbeat is remembered.
 const processLife = time.Hour
 
-// SaveHeartbeat records a process's heartbeat and the outcomes of its calls to outside systems; an older outcome never
+// SaveHeartbeat records a process's heartbeat and the outcomes of its calls to external systems; an older outcome never
 // replaces a newer one.
 func (s *Store) SaveHeartbeat(ctx context.Context, p Process, seen []OutsideSystem) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`INSERT INTO processes (identity, service, version, carries, started_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (identity) DO UPDATE SET service = $2, version = $3, carries = $4, started_at = $5, beat_at = now()`,
 		p.Identity, p.Service, p.Version, p.InFlight, p.StartedAt)
+
+	if p.Service == "api" {
+		batch.Queue(`INSERT INTO api_presence AS a DEFAULT VALUES ON CONFLICT (one) DO UPDATE SET beat_at = now(),
+			away_since = CASE WHEN ` + core.APIAway + ` THEN a.beat_at ELSE a.away_since END,
+			back_at = CASE WHEN ` + core.APIAway + ` THEN now() ELSE a.back_at END`)
+	}
 
 	for _, o := range seen {
 		batch.Queue(`WITH seen AS (SELECT $1::text AS name, $2::timestamptz AS succeeded_at, $3::timestamptz AS failed_at, $4::text AS error)

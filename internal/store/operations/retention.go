@@ -11,14 +11,14 @@ import (
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
+	"stagecoach/internal/store/personal"
 )
 
-// Retention is for how many days each kind of row is kept after its end, by the names of its policies; missing or 0:
-// for ever. Records of money (transactions with their events, payments, the chain, the ledger) have no policy: they are
-// kept for ever.
+// Retention is for how many days each kind of row is kept after its end, by policy name; missing or 0: forever. Records
+// of money (transactions with their events, payments, the chain, the ledger) have no policy: they are kept forever.
 type Retention map[string]int
 
-// Old is one kind of old rows: its names and for how many days it is kept.
+// Old is one kind of old rows: its names and its retention in days.
 type Old struct {
 	Kind string
 	Days int
@@ -59,6 +59,12 @@ var otherRetentions = []core.Retention{
 		Drops: []string{`DELETE FROM audit_log WHERE id = ANY ($1)`},
 	},
 	{
+		Kind: "refusals", Policy: "refusals",
+		ByAge: `DELETE FROM audit_log WHERE id IN (SELECT id FROM audit_log
+			WHERE outcome = ` + core.Literal(account.OutcomeRefused) + ` AND date_bin('1 minute', created_at, 'epoch') < now() - $2::interval
+			ORDER BY date_bin('1 minute', created_at, 'epoch') LIMIT $1)`,
+	},
+	{
 		Kind: "findings", Policy: "findings",
 		Page: `SELECT id, found_at AS made, coalesce(done_at < $3, false) AND seen_at < $3 AS old
 			FROM reconciler_findings WHERE id > $1 ORDER BY id LIMIT $2`,
@@ -66,9 +72,9 @@ var otherRetentions = []core.Retention{
 	},
 }
 
-// DeleteOld deletes old rows among up to limit rows of a kind after the one with the number after, in one short
-// database transaction. It returns how many it has deleted and where to continue; 0: no old rows are left. PostgreSQL
-// plans it for that limit each time: for any number of rows it would read the tables.
+// DeleteOld deletes old rows among up to limit rows of a kind after the row whose id is after, in one short
+// database transaction. It returns how many it deleted and where to continue; 0: no old rows are left. PostgreSQL plans
+// it anew for that limit: for an unknown number of rows it would scan the tables.
 func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) (deleted, next int64, err error) {
 	age := time.Duration(old.Days) * 24 * time.Hour
 	all := s.parts.retentions()
@@ -132,62 +138,54 @@ func (s *Store) DeleteOld(ctx context.Context, old Old, after int64, limit int) 
 	return deleted, next, err
 }
 
-// Forget makes a user anonymous in the complete record at once, for good: what is left is a number. Live deliveries and
-// downloads are marked to end; the caller signals their workflows, and those of tasks. A repeated call changes nothing.
-// LAST_ADMIN: no active administrator would be left.
+// Forget anonymizes a user and their agents in the whole record at once, for good, according to personal.Tables: only
+// ids remain. Live deliveries and downloads are marked to end; the caller signals their workflows, and those of
+// tasks. Idempotent. LAST_ADMIN: no active administrator would be left.
 //
-// Shared content stays: titles and descriptions of tasks, names of workspaces and books. The proofs of payments stay
-// too, with comments of operators about them.
-//
-// What the user's tokens have made ends with them, as when they are revoked: ended is that, without the user's own.
+// What the user's tokens made ends with them, as when they are revoked: ended is that, without the user's own, and with
+// all agents.
 func (s *Store) Forget(ctx context.Context, id, by int64) (user account.User, ended account.Ended, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := account.LeaveOneAdmin(ctx, tx, id); err != nil {
 			return err
 		}
 
-		before, err := core.One[account.User](
-			ctx, tx, account.NoUser, `SELECT `+account.UserColumns+` FROM users WHERE id = $1 FOR NO KEY UPDATE`, id,
-		)
+		people, err := core.Values[int64](ctx, tx, `SELECT id FROM users WHERE id = $1 OR owner_id = $1 ORDER BY id FOR NO KEY UPDATE`, id)
 		if err != nil {
 			return err
+		}
+		if !slices.Contains(people, id) {
+			return account.NoUser
 		}
 
 		if ended, err = account.EndTokensOf(ctx, tx, id, by); err != nil {
 			return err
 		}
+		agents, err := core.List[account.User](ctx, tx, `UPDATE users SET status = $2, updated_at = now()
+			WHERE owner_id = $1 AND status <> $2 RETURNING `+account.UserColumns, id, account.UserBlocked)
+		if err != nil {
+			return err
+		}
+		ended.Agents = append(ended.Agents, agents...)
 
 		if err := account.EndLeases(ctx, tx, id); err != nil {
 			return err
 		}
 
 		batch := &pgx.Batch{}
-		s.queueForgetting(batch, id, by, before.TelegramID)
+		for _, part := range s.parts {
+			if part.End != nil {
+				part.End(batch, people, by)
+			}
+		}
+		personal.Queue(batch, people)
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 			return err
 		}
 
-		user, err = core.One[account.User](ctx, tx, account.NoUser, `UPDATE users SET name = '', telegram_id = NULL, username = NULL, language = 'en', role = 'USER',
-			status = `+core.Literal(account.UserBlocked)+`, forgotten_at = coalesce(forgotten_at, now()), updated_at = now()
-			WHERE id = $1 RETURNING `+account.UserColumns, id)
+		user, err = core.One[account.User](ctx, tx, account.NoUser, `SELECT `+account.UserColumns+` FROM users WHERE id = $1`, id)
 		return err
 	})
 
 	return user, ended, core.Unavailable(err)
-}
-
-// queueForgetting removes a user from all tables except users, each by an index that begins with the user.
-func (s *Store) queueForgetting(batch *pgx.Batch, id, by int64, chat *int64) {
-	batch.Queue(`UPDATE tokens SET name = $2 WHERE user_id = $1`, id, core.RemovedText)
-	batch.Queue(`DELETE FROM identities WHERE user_id = $1`, id)
-	batch.Queue(`DELETE FROM webhooks WHERE user_id = $1`, id)
-	batch.Queue(`DELETE FROM conversations WHERE chat_id = $1`, chat)
-	batch.Queue(`DELETE FROM news WHERE user_id = $1`, id)
-	batch.Queue(`DELETE FROM answers WHERE user_id = $1`, id)
-
-	for _, part := range s.parts {
-		if part.Forget != nil {
-			part.Forget(batch, id, by)
-		}
-	}
 }

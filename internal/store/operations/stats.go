@@ -10,39 +10,26 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// ErrorCount is the number of failures of jobs with one error.
+// ErrorCount is the number of failed jobs with one error.
 type ErrorCount struct {
 	Code  string `db:"code"`
 	Count int64  `db:"count"`
 }
 
-// maxCounted limits counts that are not kept. It stands in the statements: with a parameter PostgreSQL would plan for
-// any number, and read the table.
+// maxCounted limits counts that are not stored. It is a literal in the statements: with a parameter PostgreSQL would
+// plan for any number, and scan the table.
 const maxCounted = `10000`
 
-// lastErrors selects the last errors of each workload since $1, up to maxCounted of each: job_events_errors and its
-// counterparts serve it, and have the same conditions.
-func (p Parts) lastErrors() string {
-	var all []string
-	for _, part := range p {
-		if part.Errors != "" {
-			all = append(all, `(SELECT '`+part.Workload+`' AS workload, comment AS code FROM `+part.Events+`
-				WHERE `+part.Errors+` AND comment <> '' AND created_at >= $1 ORDER BY created_at DESC LIMIT `+maxCounted+`)`)
-		}
-	}
-	return strings.Join(all, " UNION ALL ")
-}
-
-// Kinds of what CountOverview counts itself.
+// Kinds that CountOverview counts itself.
 const (
 	countOpen   = "open_findings"
 	countRecent = "recent_findings"
 )
 
-// CountOverview returns the stored counts of all workloads by state, and counts findings: the open ones, and those since
-// a moment. A state without rows is left out. What is not stored is counted by partial indexes.
+// CountOverview counts the rows of all workloads by state, and findings: open ones, and those since a moment. A state
+// without rows is left out. Only the counts of ended rows are stored; partial indexes serve the others.
 func (s *Store) CountOverview(ctx context.Context, since time.Time) (core.OverviewCounts, error) {
-	query := core.Counted + countRows(countOpen, `reconciler_findings WHERE done = ''`) +
+	query := s.countedStates() + countRows(countOpen, `reconciler_findings WHERE done = ''`) +
 		countRows(countRecent, `reconciler_findings WHERE found_at >= $2`)
 	var kinds []string
 	for _, part := range s.parts {
@@ -78,16 +65,24 @@ type WorkloadErrorCount struct {
 	Count    int64  `db:"count"`
 }
 
-// WorkloadErrors lists the most frequent errors of each workload since a moment, up to limit of each, the most frequent
-// first. For a workload with more than 10,000 errors only the last ones are counted.
+// WorkloadErrors lists the most frequent errors of each workload since a moment, up to limit of each, most frequent
+// first. For a workload with more than 10,000 errors only the latest are counted.
 func (s *Store) WorkloadErrors(ctx context.Context, since time.Time, limit int) ([]WorkloadErrorCount, error) {
+	var last []string // served by job_events_errors and its counterparts, which have the same conditions
+	for _, part := range s.parts {
+		if part.Errors != "" {
+			last = append(last, `(SELECT '`+part.Workload+`' AS workload, comment AS code FROM `+part.Events+`
+				WHERE `+part.Errors+` AND comment <> '' AND created_at >= $1 ORDER BY created_at DESC LIMIT `+maxCounted+`)`)
+		}
+	}
+
 	return core.List[WorkloadErrorCount](ctx, s.db, `SELECT workload, code, count FROM (
 			SELECT workload, code, count(*), row_number() OVER (PARTITION BY workload ORDER BY count(*) DESC, code) AS rank
-			FROM (`+s.parts.lastErrors()+`) e GROUP BY workload, code
+			FROM (`+strings.Join(last, " UNION ALL ")+`) e GROUP BY workload, code
 		) ranked WHERE rank <= $2 ORDER BY count DESC, workload, code`, since, limit)
 }
 
-// AboveQuota is a user who has more of a kind than a limit allows, because the limit was lowered or came later.
+// AboveQuota is a user who has more of a kind than a limit allows, because the limit was lowered or introduced later.
 type AboveQuota struct {
 	UserID  int64  `db:"user_id"`
 	Limit   string `db:"name"`
@@ -95,7 +90,7 @@ type AboveQuota struct {
 	Count   int64  `db:"count"`
 }
 
-// aboveTime limits the search for users above a limit: it reads the keys of everything that counts.
+// aboveTime bounds the search for users above a limit: it reads the keys of everything that counts.
 const aboveTime = 2 * time.Second
 
 // AboveQuotas lists up to limit users above each limit, those with the most first.

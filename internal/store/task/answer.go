@@ -8,9 +8,9 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Answer is the outcome of a request for an action, as it is kept for repetitions with the same key.
+// Answer is the outcome of a request for an action, as stored for repetitions with the same key.
 type Answer struct {
-	Task    *Task        `json:"task,omitempty"` // as it was right after it
+	Task    *Task        `json:"task,omitempty"` // right after the action
 	Refusal *fault.Error `json:"refusal,omitempty"`
 }
 
@@ -22,16 +22,16 @@ func TaskAnswerOf(task *Task, refusal *fault.Error) Answer {
 // Outcome returns the answer as the request gets it.
 func (a Answer) Outcome() (Task, error) { return core.Outcome(a.Task, a.Refusal) }
 
-// Content is what a request submits or edits. It is kept in the record, and does not travel through Temporal.
+// Content is what a request submits or edits. It is stored in the record and does not travel through Temporal.
 type Content struct {
-	Result []byte `json:"result,omitempty"` // of submit: JSON as it was sent, to the last digit
+	Result []byte `json:"result,omitempty"` // of submit: the JSON exactly as sent
 	Edit   Edit   `json:"edit,omitzero"`    // of edit
 }
 
 // hasContent lists the actions that have a Content.
 var hasContent = map[lifecycle.TaskAction]bool{lifecycle.TaskActionSubmit: true, lifecycle.TaskActionEdit: true}
 
-// TaskRequest is the request of the input's actor for an action.
+// TaskRequest is the request by the input's actor for an action.
 func TaskRequest(key string, action lifecycle.TaskAction, taskID int64, in lifecycle.TaskInput) core.Request {
 	asked := fmt.Sprintf(
 		"%s %d %s %d %d %s %s", action, taskID, in.To, in.LeaseSeconds, in.Submission, in.Content, in.Comment,

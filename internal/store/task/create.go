@@ -13,25 +13,25 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// NewTask is one task of a graph that is to be created at once.
+// NewTask is one task of a graph to be created at once.
 type NewTask struct {
-	Ref         string // its name for other tasks of the graph; may be empty
+	Ref         string // its name for other tasks in the graph; may be empty
 	Title       string
 	Description string
 	Visibility  string
 	Priority    string
 	Labels      []string
 	AssigneeID  *int64
-	BlockedBy   []string // refs of the graph, or ids of tasks of the workspace
+	BlockedBy   []string // refs in the graph, or ids of tasks in the workspace
 }
 
-// FieldOf returns the path of a field of one task of a graph, as it stands in the request: "tasks[2].title".
+// FieldOf returns the path of a field of one task of a graph, as in the request: "tasks[2].title".
 func FieldOf(index int, field string) string { return fmt.Sprintf("tasks[%d].%s", index, field) }
 
 // Create creates a graph of tasks in one workspace, all or none, each with its first event. It returns them in the
 // order of the request. CYCLIC_DEPENDENCY names the cycle, UNKNOWN_BLOCKER the unknown blockers, and both the first
-// field at fault. A repeated request returns what the first one has created: created is false then. QUOTA_EXCEEDED: the
-// user has too many live tasks.
+// field at fault. A repeated request returns created = false with what the first one created. QUOTA_EXCEEDED: the user
+// has too many live tasks.
 func (s *Store) Create(
 	ctx context.Context, workspaceID int64, graph []NewTask, first core.Event, r core.Request,
 ) (made []Task, created bool, err error) {
@@ -55,9 +55,10 @@ func (s *Store) Create(
 
 		ids = make([]int64, len(graph))
 		for i, task := range graph {
-			err := tx.QueryRow(ctx, `INSERT INTO tasks (workspace_id, title, description, visibility, priority, labels, creator_id, assignee_id, status)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
-				workspaceID, task.Title, task.Description, task.Visibility, task.Priority, task.Labels, r.UserID, task.AssigneeID, first.To).Scan(&ids[i])
+			err := tx.QueryRow(ctx, `INSERT INTO tasks (workspace_id, title, description, visibility, priority, labels, creator_id, assignee_id, status, folded)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
+				workspaceID, task.Title, task.Description, task.Visibility, task.Priority, task.Labels, r.UserID, task.AssigneeID, first.To,
+				core.Fold(task.Title+" "+task.Description)).Scan(&ids[i])
 			if err != nil {
 				return nil, err
 			}
@@ -83,11 +84,11 @@ func (s *Store) Create(
 		return s.beginAll(ctx, tx, ids)
 	})
 
-	// The same request may have been faster in parallel: then ours are rolled back.
+	// A concurrent repetition of the request may have won: then ours are rolled back.
 	return made, err == nil && len(ids) > 0 && made[0].ID == slices.Min(ids), err
 }
 
-// beginAll sets the times of new tasks, and returns these in the order of their ids.
+// beginAll sets the times of new tasks, and returns the tasks in id order.
 func (s *Store) beginAll(ctx context.Context, tx pgx.Tx, ids []int64) ([]Task, error) {
 	rows, err := core.List[struct {
 		Task
@@ -101,17 +102,17 @@ func (s *Store) beginAll(ctx context.Context, tx pgx.Tx, ids []int64) ([]Task, e
 	made, batch := make([]Task, len(rows)), &pgx.Batch{}
 	for i, row := range rows {
 		made[i] = row.Task
-		s.TaskTimes.begin(&made[i], row.clock, len(made[i].OpenBlockers()) > 0)
+		s.TaskTimes.begin(&made[i], row.clock)
 		batch.Queue(`UPDATE tasks SET clock_waits = $2, status_deadline_at = $3 WHERE id = $1`,
 			made[i].ID, made[i].ClockWaits, made[i].DeadlineAt)
 	}
 	return made, tx.SendBatch(ctx, batch).Close()
 }
 
-// graphPlan is a checked graph: the blockers of each task, in the order of its blocked_by.
+// graphPlan is a checked graph: each task's blockers, in the order of its blocked_by.
 type graphPlan struct {
 	blockers [][]graphBlocker
-	outside  []graphBlocker // tasks that exist already
+	outside  []graphBlocker // existing tasks
 }
 
 // graphBlocker is a task of the graph by its index, or an existing task by its id.
@@ -128,13 +129,15 @@ type graphBlocker struct {
 func (b graphBlocker) field() string { return FieldOf(b.task, fmt.Sprintf("blocked_by[%d]", b.place)) }
 
 func planGraph(graph []NewTask) (graphPlan, error) {
-	places := map[string]int{}
+	places, numbered := map[string]int{}, false
 	for i, task := range graph {
 		if _, taken := places[task.Ref]; taken {
 			return graphPlan{}, fault.Invalid(FieldOf(i, "ref"), "two tasks have the ref %q", task.Ref)
 		}
 		if task.Ref != "" {
 			places[task.Ref] = i
+			_, err := strconv.ParseInt(task.Ref, 10, 64)
+			numbered = numbered || err == nil
 		}
 	}
 
@@ -145,7 +148,7 @@ func planGraph(graph []NewTask) (graphPlan, error) {
 			blocker := graphBlocker{named: name, task: i, place: j}
 			if blocker.index, blocker.inside = places[name]; !blocker.inside {
 				var err error
-				if blocker.id, err = strconv.ParseInt(name, 10, 64); err == nil {
+				if blocker.id, err = strconv.ParseInt(name, 10, 64); err == nil && !numbered { // otherwise it may be a missing ref
 					plan.outside = append(plan.outside, blocker)
 				} else {
 					unknown = append(unknown, blocker)
@@ -213,23 +216,8 @@ func (p graphPlan) cycle() []int {
 	return nil
 }
 
-// CheckGraph returns why Create would not create a graph now; it writes nothing.
-func (s *Store) CheckGraph(ctx context.Context, workspaceID int64, graph []NewTask, r core.Request) error {
-	plan, err := planGraph(graph)
-	if err != nil {
-		return err
-	}
-
-	return s.db.InTx(ctx, func(tx pgx.Tx) error {
-		if err := s.db.Quotas.Of(taskQuota).Check(ctx, tx, r.UserID, len(graph)); err != nil {
-			return err
-		}
-		return findBlockers(ctx, tx, workspaceID, r.UserID, plan.outside, "")
-	})
-}
-
 // findBlockers checks that the blockers exist in the workspace and that the user may see them. lock locks them against
-// change: a blocker that becomes DONE at the same moment either is seen as DONE, or sees its new dependent.
+// change: a blocker that concurrently becomes DONE either is seen as DONE, or sees its new dependent.
 func findBlockers(
 	ctx context.Context, tx pgx.Tx, workspaceID, userID int64, blockers []graphBlocker, lock string,
 ) error {
@@ -254,7 +242,7 @@ func findBlockers(
 	return nil
 }
 
-// without gives the blockers that are not among those found.
+// without returns the blockers that were not found.
 func without(blockers []graphBlocker, found []int64) (unknown []graphBlocker) {
 	known := make(map[int64]bool, len(found))
 	for _, id := range found {

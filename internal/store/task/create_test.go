@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkBlockersOfAGraph finds the unknown blockers among those of a whole graph, beside what it costs to scan the
-// known ones for each.
+// BenchmarkBlockersOfAGraph finds the unknown blockers of a whole graph, compared with scanning the known ones for
+// each.
 func BenchmarkBlockersOfAGraph(b *testing.B) {
 	for _, edges := range []int{500, 5000} {
 		blockers, found := make([]graphBlocker, edges), make([]int64, edges)
@@ -30,7 +30,7 @@ func BenchmarkBlockersOfAGraph(b *testing.B) {
 	}
 }
 
-// TestUnknownBlockersKeepTheirOrder finds those that the record does not have, in the order of the request.
+// TestUnknownBlockersKeepTheirOrder finds those missing from the record, in the order of the request.
 func TestUnknownBlockersKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	blockers := []graphBlocker{{id: 3}, {id: 9}, {id: 1}, {id: 9, place: 1}, {id: 7}}

@@ -10,7 +10,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Invitation asks a user to become a member of a workspace. It is all that the user may know of the workspace.
+// Invitation invites a user to a workspace. It is all that the user may know of the workspace.
 type Invitation struct {
 	ID            int64     `db:"id"`
 	WorkspaceID   int64     `db:"workspace_id"`
@@ -20,23 +20,23 @@ type Invitation struct {
 	InvitedAt     time.Time `db:"invited_at"`
 }
 
-// NoticesOfInvitations stands for the workload of a notice that tells a person of an invitation. A person has one row
-// of it, whose time is when the person was last told.
+// NoticesOfInvitations is the workload under which the notification of an invitation is stored: one row per person,
+// whose time is when the person was last notified.
 const NoticesOfInvitations = "invitation"
 
-// invitationPause is how long a person is not told of another invitation.
+// invitationPause is the minimum time between a person's notifications of invitations.
 const invitationPause = `interval '1 day'`
 
 var (
 	// askingUser is true of an invitation i whose sender may use the service.
 	askingUser = `EXISTS (SELECT 1 FROM users u WHERE u.id = i.invited_by AND ` + core.ActiveUser + `)`
-	// openInvitation is true of an invitation i that waits for an answer.
+	// openInvitation is true of an unanswered invitation i.
 	openInvitation = `i.refused_at IS NULL AND ` + askingUser
 )
 
-// Invite asks a user to become a member of a workspace, and plans the notice of it. Nothing changes for ids of nobody
-// who can be asked, for users who were asked before or have refused, and above the limit of open invitations: the caller
-// cannot tell one from another. QUOTA_EXCEEDED: the workspace has too many members.
+// Invite invites a user to a workspace, and plans the notification. Nothing changes for ids that cannot be invited, for
+// users who were invited before or have declined, or above the limit of open invitations: the caller cannot tell these
+// apart. QUOTA_EXCEEDED: the workspace has too many members.
 func (s *Store) Invite(ctx context.Context, byID, workspaceID, userID int64) error {
 	members, invitations := s.db.Quotas.Of(memberQuota), s.db.Quotas.Of(invitationQuota)
 	batch, room := &pgx.Batch{}, false
@@ -68,16 +68,16 @@ func (s *Store) Invite(ctx context.Context, byID, workspaceID, userID int64) err
 	return nil
 }
 
-// Invitations lists a user's open invitations with ids below before (0: all), the newest first. The index
-// workspace_invitations_user serves it.
+// Invitations lists a user's open invitations with ids below before (0: all), newest first. Served by the index
+// workspace_invitations_user.
 func (s *Store) Invitations(ctx context.Context, userID, before int64, limit int) ([]Invitation, error) {
 	return core.Chosen[Invitation](ctx, s.db, `SELECT i.id, i.workspace_id, w.name AS workspace_name, i.invited_by, b.name AS invited_by_name, i.invited_at
 		FROM workspace_invitations i JOIN workspaces w ON w.id = i.workspace_id JOIN users b ON b.id = i.invited_by
 		WHERE i.user_id = $1 AND ($2::bigint = 0 OR i.id < $2) AND `+openInvitation+` ORDER BY i.id DESC LIMIT $3`, userID, before, limit)
 }
 
-// Agree makes an invited user a member of the workspace; one who is a member already stays one. QUOTA_EXCEEDED: the
-// workspace has too many members.
+// Agree makes an invited user a member of the workspace; an existing member stays one. QUOTA_EXCEEDED: the workspace
+// has too many members.
 func (s *Store) Agree(ctx context.Context, workspaceID, userID int64) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
 		invited, err := tx.Exec(ctx, `DELETE FROM workspace_invitations i WHERE workspace_id = $1 AND user_id = $2 AND `+openInvitation,
@@ -97,7 +97,7 @@ func (s *Store) Agree(ctx context.Context, workspaceID, userID int64) error {
 	})
 }
 
-// Refuse refuses an invitation for good; a repetition changes nothing. INVALID_TRANSITION: the user is a member.
+// Refuse declines an invitation for good. Idempotent. INVALID_TRANSITION: the user is a member.
 func (s *Store) Refuse(ctx context.Context, workspaceID, userID int64) error {
 	tag, err := s.db.Exec(ctx, `UPDATE workspace_invitations SET refused_at = coalesce(refused_at, now())
 		WHERE workspace_id = $1 AND user_id = $2`, workspaceID, userID)

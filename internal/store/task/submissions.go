@@ -13,20 +13,20 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Submission is a result that an assignee has submitted.
+// Submission is a result submitted by an assignee.
 type Submission struct {
 	Seq       int64           `db:"seq"` // of its event
 	AuthorID  int64           `db:"author_id"`
 	Result    json.RawMessage `db:"result"`
-	Comment   string          `db:"comment"` // of its event; empty: the event is no longer kept, or its author was forgotten
+	Comment   string          `db:"comment"` // of its event; empty: the event is gone, or its author was forgotten
 	CreatedAt time.Time       `db:"created_at"`
 }
 
-// keptSubmissions is how many results of one task are kept: the newest. The events tell of all.
+// keptSubmissions is how many of a task's results are kept: the newest. The events mention all of them.
 const keptSubmissions = `20`
 
-// Submissions lists up to limit results, with numbers below before (0: all), of a task that a viewer may see, the newest
-// first; viewer 0 sees all. The primary key serves it, and the one of events.
+// Submissions lists up to limit results, with numbers below before (0: all), of a task visible to a viewer, newest
+// first; viewer 0 sees all. Served by the primary key, and that of events.
 func (s *Store) Submissions(ctx context.Context, viewer, id, before int64, limit int) ([]Submission, error) {
 	return core.List[Submission](ctx, s.db, `SELECT s.seq, s.author_id, s.result, s.created_at, coalesce(e.comment, '') AS comment
 		FROM task_submissions s JOIN tasks t ON t.id = s.task_id
@@ -35,7 +35,7 @@ func (s *Store) Submissions(ctx context.Context, viewer, id, before int64, limit
 		viewer, lifecycle.WorkloadTask, fmt.Sprint(id), id, before, limit)
 }
 
-// Edit has the fields that the creator changes; nil fields stay.
+// Edit holds the fields changed by the creator; nil fields stay.
 type Edit struct {
 	Title       *string   `json:"title,omitempty"`
 	Description *string   `json:"description,omitempty"`
@@ -43,7 +43,7 @@ type Edit struct {
 	Labels      *[]string `json:"labels,omitempty"`
 }
 
-// apply changes a task and returns the names of the fields that differ.
+// apply changes a task and returns the names of the changed fields.
 func (e Edit) apply(t *Task) (changed []string) {
 	set := func(name string, field, wanted *string) {
 		if wanted != nil && *wanted != *field {
@@ -63,7 +63,7 @@ func (e Edit) apply(t *Task) (changed []string) {
 	return changed
 }
 
-// keepResult writes a result beside its event, and deletes the oldest above the number that is kept.
+// keepResult writes a result beside its event, and deletes the oldest ones beyond the limit.
 func keepResult(write *pgx.Batch, t Task, author int64, result []byte) {
 	write.Queue(`INSERT INTO task_submissions (task_id, seq, author_id, result) VALUES ($1, $2, $3, $4)`,
 		t.ID, t.Submission, author, result)

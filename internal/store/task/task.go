@@ -5,8 +5,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/jackc/pgx/v5"
-
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
 )
@@ -15,20 +13,20 @@ import (
 type Store struct {
 	db *core.DB
 
-	// TaskTimes limit the deadlines of tasks. They are set before the first use.
+	// TaskTimes limit the deadlines of tasks. Set them before the first use.
 	TaskTimes Times
 }
 
 // New returns this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
-// Part is what the statements about all workloads know of tasks.
+// Part describes tasks to statements across all workloads.
 var Part = core.Part{
 	Workload: lifecycle.WorkloadTask,
 	Table:    "tasks",
 	Events:   "task_events",
 
-	Live: `SELECT status FROM tasks WHERE (assignee_id = $1 OR creator_id = $1) AND status NOT IN ` + endedTasks,
+	Live: `SELECT status FROM tasks WHERE (assignee_id = $1 OR creator_id = $1) AND status NOT IN ` + EndedTasks,
 	Counts: []core.Counts{
 		core.CountStates(lifecycle.WorkloadTask, "tasks", "status", lifecycle.Task.Live(), lifecycle.Task.Ended()),
 	},
@@ -47,14 +45,13 @@ var Part = core.Part{
 		},
 		core.EventsOf(lifecycle.WorkloadTask, `tasks WHERE id = e.entity_id::bigint AND finished_at IS NULL`),
 	},
-	Forget: forgetTasks,
 }
 
 var (
 	taskQuota = core.Quota{
 		Name:   "tasks",
-		Things: `FROM tasks WHERE creator_id = %s AND status NOT IN ` + endedTasks,
-		Above: `SELECT creator_id AS user_id, count(*) FROM tasks WHERE status NOT IN ` + endedTasks + `
+		Things: `FROM tasks WHERE creator_id = %s AND status NOT IN ` + EndedTasks,
+		Above: `SELECT creator_id AS user_id, count(*) FROM tasks WHERE status NOT IN ` + EndedTasks + `
 			GROUP BY 1 HAVING count(*) > %d`,
 	}
 	workspaceQuota = core.Quota{
@@ -69,22 +66,14 @@ var (
 		Above: `SELECT w.owner_id AS user_id, max(m.count) AS count FROM (SELECT workspace_id, count(*) FROM workspace_members
 			GROUP BY 1 HAVING count(*) > %d) m JOIN workspaces w ON w.id = m.workspace_id GROUP BY 1`,
 	}
-	// of one workspace: it bounds the rows, and nobody is told of it, because who exists would show
+	// of one workspace: it bounds the rows, and is not reported, because that would reveal who exists
 	invitationQuota = core.Quota{
 		Name:   memberQuota.Name,
 		Things: `FROM workspace_invitations WHERE workspace_id = %s`,
 	}
 )
 
-// forgetTasks keeps shared content. The index task_events_said finds the comments.
-func forgetTasks(batch *pgx.Batch, user, _ int64) {
-	batch.Queue(`DELETE FROM workspace_members m USING workspaces w
-		WHERE m.user_id = $1 AND w.id = m.workspace_id AND w.owner_id <> $1`, user)
-	batch.Queue(`DELETE FROM workspace_invitations WHERE user_id = $1`, user)
-	batch.Queue(`UPDATE task_events SET comment = '' WHERE actor_id = $1 AND comment <> ''`, user)
-}
-
-// Driven returns tasks by the keys of their workflows. The primary key serves it.
+// Driven returns tasks by their workflows' keys. Served by the primary key.
 func (s *Store) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	possible := map[string]bool{}
 	var ids []int64
@@ -94,6 +83,6 @@ func (s *Store) Driven(ctx context.Context, keys []string) (core.DrivenRows, err
 			possible[key], ids = true, append(ids, id)
 		}
 	}
-	return s.db.Driven(ctx, possible, `SELECT id::text AS key, id::text AS entity, status IN `+endedTasks+` AS over, now() - updated_at AS changed
+	return s.db.Driven(ctx, possible, `SELECT id::text AS key, id::text AS entity, status IN `+EndedTasks+` AS over, now() - updated_at AS changed
 		FROM tasks WHERE id = ANY ($1::bigint[])`, ids)
 }

@@ -18,22 +18,22 @@ type Times struct {
 // Bounds of a workspace's settings, in minutes.
 const (
 	MaxTaskMinutes = 10 * 365 * 24 * 60 // of a deadline or a release: ten years
-	maxBackoff     = 24 * 60            // of a postponed release, unless the workspace has a longer one
+	maxBackoff     = 24 * 60            // of a postponed release, unless the workspace's is longer
 )
 
-// clock has the settings of a workspace for the times of its tasks, and what a task knows of earlier ones.
+// clock has a workspace's settings for task times, and the task's history of releases.
 type clock struct {
 	Deadlines        map[lifecycle.TaskState]float64 `db:"status_deadlines"`    // minutes; 0: none
 	ReleaseAfter     float64                         `db:"stuck_release_after"` // minutes; 0: never
 	WaitsForBlockers bool                            `db:"new_deadline_waits_for_blockers"`
-	Releases         int                             `db:"releases"` // since a user last acted
+	Releases         int                             `db:"releases"` // since a user's last action
 }
 
 const clockColumns = `w.status_deadlines, w.stuck_release_after, w.new_deadline_waits_for_blockers, t.releases`
 
 // begin sets the times of a task that has just entered its state.
-func (b Times) begin(t *Task, c clock, blocked bool) {
-	t.ClockWaits = t.State == lifecycle.TaskNew && c.WaitsForBlockers && blocked
+func (b Times) begin(t *Task, c clock) {
+	t.ClockWaits = t.State == lifecycle.TaskNew && c.WaitsForBlockers && t.Blocked
 	t.DeadlineAt, t.ReleaseAt = nil, nil
 	switch {
 	case t.ClockWaits:
@@ -44,13 +44,13 @@ func (b Times) begin(t *Task, c clock, blocked bool) {
 	}
 }
 
-// limit is how many minutes a task may be in a state; 0: for ever.
+// limit is how many minutes a task may be in a state; 0: unlimited.
 func (b Times) limit(c clock, state lifecycle.TaskState) float64 {
 	return within(c.Deadlines[state], b.LeastDeadline)
 }
 
-// release is how many minutes a task is STUCK before it is NEW again by itself; 0: for ever. Each release without an
-// action of a user since the one before doubles the wait, up to a limit.
+// release is how many minutes a task stays STUCK before it automatically becomes NEW again; 0: never. Each release
+// without a user's action since the previous one doubles the wait, up to a limit.
 func (b Times) release(c clock) float64 {
 	base := within(c.ReleaseAfter, b.LeastRelease)
 	if base == 0 {
@@ -59,7 +59,7 @@ func (b Times) release(c clock) float64 {
 	return base * min(math.Pow(2, float64(c.Releases)), max(1, maxBackoff/base))
 }
 
-// within is a setting within its limits; 0 stays.
+// within clamps a setting to its limits; 0 stays.
 func within(minutes float64, least time.Duration) float64 {
 	if minutes <= 0 {
 		return 0
@@ -67,7 +67,7 @@ func within(minutes float64, least time.Duration) float64 {
 	return min(max(minutes, least.Minutes()), MaxTaskMinutes)
 }
 
-// after is a moment some minutes later, as exact as PostgreSQL keeps it; nil when there are none.
+// after is a moment some minutes later, in PostgreSQL's precision; nil for 0 minutes.
 func after(moment time.Time, minutes float64) *time.Time {
 	if minutes == 0 {
 		return nil

@@ -18,20 +18,20 @@ type Workspace struct {
 	ID      int64  `db:"id"`
 	Name    string `db:"name"`
 	OwnerID int64  `db:"owner_id"` // may change it and add members
-	// StatusDeadlines says how many minutes a task may stay NEW, IN_PROGRESS or BLOCKED; 0: for ever. Fractions are
+	// StatusDeadlines is how many minutes a task may stay NEW, IN_PROGRESS or BLOCKED; 0: unlimited. Fractions are
 	// allowed.
 	StatusDeadlines map[lifecycle.TaskState]float64 `db:"status_deadlines"`
 	// StuckReleaseAfter is how many minutes a task stays STUCK before it is NEW again; 0: until a user acts.
 	StuckReleaseAfter float64 `db:"stuck_release_after"`
 	// NewDeadlineWaitsForBlockers starts the deadline of a NEW task only when its last blocker is DONE.
 	NewDeadlineWaitsForBlockers bool `db:"new_deadline_waits_for_blockers"`
-	// ReviewRequired lets a task be DONE only when its newest submission is approved by somebody else.
+	// ReviewRequired lets a task become DONE only after another user has approved its newest submission.
 	ReviewRequired bool      `db:"review_required"`
 	CreatedAt      time.Time `db:"created_at"`
 	UpdatedAt      time.Time `db:"updated_at"`
 }
 
-// DefaultStatusDeadlines are the deadlines of a workspace that sets none, in minutes.
+// DefaultStatusDeadlines are the deadlines, in minutes, of a workspace that sets none.
 func DefaultStatusDeadlines() map[lifecycle.TaskState]float64 {
 	return map[lifecycle.TaskState]float64{
 		lifecycle.TaskNew: 120, lifecycle.TaskInProgress: 1440, lifecycle.TaskBlocked: 2880,
@@ -62,8 +62,8 @@ func (s *Store) CreateWorkspace(ctx context.Context, w Workspace, r core.Request
 	})
 }
 
-// ChangeWorkspace lets change edit a workspace's name and settings under a lock. Running deadlines stay as they are. A
-// repeated request returns the result of the first one, and changes nothing.
+// ChangeWorkspace lets change edit a workspace's name and settings under a lock. Running deadlines keep their times. A
+// repeated request returns the first result and changes nothing.
 func (s *Store) ChangeWorkspace(
 	ctx context.Context, id int64, r core.Request, change func(*Workspace) error,
 ) (Workspace, error) {
@@ -87,7 +87,7 @@ func (s *Store) ChangeWorkspace(
 // visibleWorkspace is true of a workspace w that user $1 (0: an administrator) may see.
 const visibleWorkspace = `($1::bigint = 0 OR EXISTS (SELECT 1 FROM workspace_members m WHERE m.workspace_id = w.id AND m.user_id = $1))`
 
-// WorkspaceByID returns a workspace that a viewer may see; viewer 0 sees all.
+// WorkspaceByID returns a workspace visible to a viewer; viewer 0 sees all.
 func (s *Store) WorkspaceByID(ctx context.Context, viewer, id int64) (Workspace, error) {
 	return core.One[Workspace](ctx, s.db, noWorkspace, `SELECT `+workspaceColumns+` FROM workspaces w
 		WHERE `+visibleWorkspace+` AND id = $2`, viewer, id)
@@ -99,8 +99,8 @@ func (s *Store) Workspaces(ctx context.Context, userID, after int64, limit int) 
 		AND `+visibleWorkspace+` ORDER BY id LIMIT $3`, userID, after, limit)
 }
 
-// AddMember makes a user a member of a workspace at once, for another user; an existing member stays one. People who are
-// asked by others become members by Agree. QUOTA_EXCEEDED: the workspace has too many members.
+// AddMember makes a user a member of a workspace at once, at another user's request; an existing member stays one.
+// People invited by others become members by Agree. QUOTA_EXCEEDED: the workspace has too many members.
 func (s *Store) AddMember(ctx context.Context, byID, workspaceID, userID int64) error {
 	return s.addMember(ctx, s.db, byID, workspaceID, userID)
 }
@@ -125,7 +125,6 @@ func (s *Store) addMember(ctx context.Context, db core.Session, byID, workspaceI
 	return err
 }
 
-// IsMember reports whether a user is a member of a workspace.
 func (s *Store) IsMember(ctx context.Context, workspaceID, userID int64) (bool, error) {
 	return isMember(ctx, s.db, workspaceID, userID)
 }
@@ -135,8 +134,8 @@ func isMember(ctx context.Context, db core.Session, workspaceID, userID int64) (
 		workspaceID, userID)
 }
 
-// RemoveMember removes a user and the user's agents from a workspace, but not its owner, and takes back what asks the
-// user to join. Without a membership nothing changes.
+// RemoveMember removes a user and the user's agents from a workspace, but not its owner. Also withdraws a pending
+// invitation. Does nothing without a membership.
 func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID int64) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`DELETE FROM workspace_members m USING workspaces w WHERE m.workspace_id = $1 AND w.id = $1 AND m.user_id <> w.owner_id
@@ -149,12 +148,12 @@ func (s *Store) RemoveMember(ctx context.Context, workspaceID, userID int64) err
 type Member struct {
 	UserID   int64     `db:"user_id"`
 	Name     string    `db:"name"`
-	Owner    string    `db:"owner"` // the name of an agent's owner; empty: a person
+	Owner    string    `db:"owner"` // an agent's owner's name; empty: a person
 	JoinedAt time.Time `db:"joined_at"`
 }
 
-// Members lists the members of a workspace with ids above after, ascending, as a member or an administrator may see
-// them; others see none.
+// Members lists a workspace's members with ids above after, ascending, to a member or an administrator; others see
+// none.
 func (s *Store) Members(
 	ctx context.Context, viewer account.User, workspaceID, after int64, limit int,
 ) ([]Member, error) {
@@ -166,8 +165,8 @@ func (s *Store) Members(
 // ownerName is the name of the owner of an agent u.
 const ownerName = `coalesce((SELECT o.name FROM users o WHERE o.id = u.owner_id), '')`
 
-// NameIn returns the name of a user who acts in a workspace's tasks, and of an agent's owner; empty: the viewer may not
-// know it. Named are members, and administrators who act without being members.
+// NameIn returns the name of a user active in a workspace's tasks, and of an agent's owner; empty: hidden from the
+// viewer. Named are members, and administrators who act without being members.
 func (s *Store) NameIn(ctx context.Context, viewer account.User, workspaceID, userID int64) (name, owner string, err error) {
 	named, err := core.One[struct {
 		Name  string `db:"name"`

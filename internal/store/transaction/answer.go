@@ -14,9 +14,9 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// TransactionAnswer is the outcome of a person's request, as it is kept for repetitions with the same key.
+// TransactionAnswer is the outcome of a person's request, as stored for repetitions with the same key.
 type TransactionAnswer struct {
-	Transaction *Transaction `json:"transaction,omitempty"` // as it was right after it
+	Transaction *Transaction `json:"transaction,omitempty"` // right after the action
 	Refusal     *fault.Error `json:"refusal,omitempty"`
 }
 
@@ -30,7 +30,7 @@ func (a TransactionAnswer) Outcome() (Transaction, error) {
 	return core.Outcome(a.Transaction, a.Refusal)
 }
 
-// TransactionAsked is a user's request for a transition. Outcome and payment are for the action resolve only.
+// TransactionAsked is a user's request for a transition. Outcome and payment apply only to the action resolve.
 func TransactionAsked(
 	userID int64, key string, action lifecycle.TransactionAction, hash string, outcome lifecycle.TransactionState, payment,
 	comment string,
@@ -38,21 +38,23 @@ func TransactionAsked(
 	return core.Request{UserID: userID, Key: key, Asked: fmt.Sprintf("%s %s %s %s%s", action, hash, outcome, payment, comment)}
 }
 
-// fulfil records what must be known of a request, in the transaction that does what it asks: the answer when it came
-// with a key, and a row of the audit log when it came from the temporal program. The API and the bot write their own
-// rows.
+// fulfil records what must be known about a request, in the transaction that carries it out: the answer if the request
+// has a key, and a row in the audit log if it came from the temporal program. The API and the bot write their own rows.
 func (w *writing) fulfil(
 	ctx context.Context, r Request, action lifecycle.TransactionAction, outcome lifecycle.TransactionState,
 ) error {
-	if r.byHand() {
+	userID, key, keyed := core.KeyIn(r.RequestID)
+	ours := keyed && r.ActorID != nil && *r.ActorID == userID
+
+	// A signal has no ID, and the temporal program's IDs differ in form from those of the API and the bot.
+	if r.ActorID == nil || !ours && !unkeyed.MatchString(r.RequestID) {
 		if _, err := w.DB.Exec(ctx, `INSERT INTO audit_log (actor_id, action, subject, outcome, door) VALUES ($1, $2, $3, $4, $5)`,
 			r.ActorID, strings.ReplaceAll(string(action), "_", "-")+"-transaction", "transaction/"+w.Hash, account.OutcomeDone, account.DoorCLI); err != nil {
 			return err
 		}
 	}
 
-	userID, key, keyed := core.KeyIn(r.RequestID)
-	if !keyed || r.ActorID == nil || *r.ActorID != userID { // an operator may choose any name for an update
+	if !ours { // an operator may choose any update id
 		return nil
 	}
 
@@ -65,14 +67,6 @@ func (w *writing) fulfil(
 		)
 	}
 	return nil
-}
-
-// byHand reports whether a request came neither from the API nor from the bot, whose requests have an actor and an ID
-// of Request's form. A signal has no ID, and the temporal program creates another kind.
-func (r Request) byHand() bool {
-	userID, _, keyed := core.KeyIn(r.RequestID)
-	ours := keyed && r.ActorID != nil && *r.ActorID == userID || unkeyed.MatchString(r.RequestID)
-	return r.ActorID == nil || !ours
 }
 
 // unkeyed matches the IDs of requests without a key.

@@ -8,15 +8,16 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/internal/fault"
+	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 )
 
-// A payment is lost when the chain has it and the record does not: the record was set back to an earlier moment, or
+// A payment is lost if the chain has it and the record does not: the record was restored to an earlier state, or
 // another program has the wallet's key. The chain does not show what the payment was for.
 
-// lost handles an order from outside that the wallet executed and that is none of our payments. It may have paid for
-// any older transaction that has not ended, so none of them is paid again before a person has checked it.
+// lost handles an external message that the wallet executed and that is none of our payments. It may have paid for any
+// older unfinished transaction, so none of them is paid again until a person has checked it.
 func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 	if t.ComputeOK {
 		in.NextSeqno++
@@ -35,7 +36,12 @@ func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 	}
 
 	for _, hash := range hashes {
-		err := writeIn(ctx, in.tx, hash, func(w *writing) error { return w.review(ctx, ReviewLost) })
+		err := writeIn(ctx, in.tx, hash, func(w *writing) error {
+			if err := passedOver(w.Take(TransactionStep{Action: lifecycle.TransactionActionLock})); err != nil {
+				return err
+			}
+			return w.review(ctx, ReviewLost)
+		})
 		if err != nil {
 			return err
 		}
@@ -45,8 +51,8 @@ func (in *ingest) lost(ctx context.Context, t ChainTransaction) error {
 	return nil
 }
 
-// adopt makes a lost payment the purchase of this transaction, as a person has decided. The hash names a transaction of
-// the wallet on the chain that sent one message, as each payment of ours does.
+// adopt makes a lost payment this transaction's purchase, as decided by a person. The hash names a transaction of the
+// wallet on the chain that sent one message, like each of our payments.
 func (w *writing) adopt(ctx context.Context, hash string) (chainHash string, err error) {
 	var nano, lt int64
 	err = w.DB.QueryRow(ctx, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc, hash_norm, destination,
@@ -74,16 +80,16 @@ func (w *writing) adopt(ctx context.Context, hash string) (chainHash string, err
 	return chainHash, post(ctx, w.DB, w.Address, &w.Hash, cause, amounts{AccountOther: -nano, goneTo(Purchase): nano})
 }
 
-// SmallTransferNotices are about transfers below the minimum. The entity of such a notice is the transaction on the
-// chain; it has no event.
+// SmallTransferNotices are notifications of transfers below the minimum. Such a notification's entity is the
+// transaction on the chain; it has no event.
 const SmallTransferNotices = "small_transfer"
 
-// A person gets one notification of a small transfer in this time, and none of an older transfer, because anyone can
-// send a few coins with any username.
+// A person gets one notification of a small transfer in this time, and none of an older one, because anyone can send a
+// few coins with any username.
 const smallTransferPause = `interval '24 hours'`
 
-// tooSmall plans the notification that a transfer below the minimum is no order, for the person whom it names. The
-// primary key finds the notifications of one person; the wallet's lock serializes the transfers.
+// tooSmall plans the notification, to the recipient it names, that a transfer below the minimum is no order. The
+// primary key finds one person's notifications; the wallet's lock serializes the transfers.
 func (in *ingest) tooSmall(ctx context.Context, t ChainTransaction) error {
 	if t.Aborted && len(t.Out) > 0 || t.In.Source == "" || t.In.Source == in.Address {
 		return nil // it was sent back, or names no person

@@ -8,17 +8,17 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Reasons for a person's review.
+// Reasons for a review.
 const (
-	ReviewNotConfirmed = "not_confirmed"    // the money is paid and Fragment has not said that the Stars are sent
+	ReviewNotConfirmed = "not_confirmed"    // the money is paid but Fragment has not confirmed that the Stars were sent
 	ReviewMismatch     = "payment_mismatch" // the chain paid something other than the signed payment
 	ReviewLate         = "payment_late"     // the chain paid a payment that was declared dead
 	ReviewBounced      = "payment_bounced"  // a purchase bounced after a person had resolved it as processed
-	// the debt is above the limits of refunds: a person allows it, or writes it off
+	// the debt exceeds the refund limits: a person approves it or writes it off
 	ReviewRefundLimit = "refund_limit"
-	ReviewAsked       = "asked"         // an administrator has asked for it
-	ReviewDeposit     = "deposit_limit" // the deposit, or those of a day, are above the limits of what is paid for without a review
-	// the chain paid something that the record does not know: it may have been for this one
+	ReviewAsked       = "asked"         // requested by an administrator
+	ReviewDeposit     = "deposit_limit" // the deposit, or a day's, exceeds the limits for paying without a review
+	// the chain paid something unknown to the record, perhaps for this order
 	ReviewLost = "payment_lost"
 )
 
@@ -30,7 +30,14 @@ func (in *ingest) settle(ctx context.Context, p Payment, t ChainTransaction) err
 		return err
 	}
 
-	out, exact := t.paymentOf(p)
+	out, exact := t.first(), false // which carries the money, and whether the wallet did exactly what was signed
+	at := slices.IndexFunc(t.Out, func(out OutMessage) bool {
+		return out.Destination == p.Destination && out.Nano == p.AmountNano && out.BodyHash == p.BodyHash
+	})
+	if at >= 0 {
+		out, exact = t.Out[at], len(t.Out) == 1 && t.SkippedActions == 0 && t.ComputeOK && t.ActionOK && !t.Aborted
+	}
+
 	wasDead := p.State == PaymentDead
 	p.State, p.ChainLT, p.ChainHash = PaymentDead, &t.LT, t.Hash
 	p.PaidNano, p.GasNano, p.OutHash = t.sent(), t.FeeNano, out.Hash
@@ -49,20 +56,8 @@ func (in *ingest) settle(ctx context.Context, p Payment, t ChainTransaction) err
 	return in.close(ctx, p, !wasDead, review)
 }
 
-// paymentOf returns the message that carries the money of a payment, else the first one, and whether the wallet did
-// exactly what was signed.
-func (t ChainTransaction) paymentOf(p Payment) (out OutMessage, exact bool) {
-	at := slices.IndexFunc(t.Out, func(out OutMessage) bool {
-		return out.Destination == p.Destination && out.Nano == p.AmountNano && out.BodyHash == p.BodyHash
-	})
-	if at < 0 {
-		return t.first(), false
-	}
-	return t.Out[at], len(t.Out) == 1 && t.SkippedActions == 0 && t.ComputeOK && t.ActionOK && !t.Aborted
-}
-
-// declareDead declares payments dead that can never reach the chain any more: not found in a history without a gap, up
-// to a time at which they were not valid any more.
+// declareDead declares dead the payments that can no longer reach the chain: not found in a gapless history that
+// extends past their expiry.
 func (in *ingest) declareDead(ctx context.Context) error {
 	dead, err := core.List[Payment](ctx, in.tx, `SELECT `+paymentColumns+` FROM payments
 		WHERE wallet = $1 AND `+isSigned+` AND valid_until < $2`, in.Address, in.ScannedTo)
@@ -79,8 +74,8 @@ func (in *ingest) declareDead(ctx context.Context) error {
 	return nil
 }
 
-// close writes how a payment ended and, if it was open until now, releases the reservation. review is the reason for a
-// person's review; empty: none is needed.
+// close records how a payment ended and, if it was still open, releases the reservation. review is the reason for a
+// review; empty: none is needed.
 func (in *ingest) close(ctx context.Context, p Payment, underWay bool, review string) error {
 	in.brought.Settled = append(in.brought.Settled, p.ID)
 	return writeIn(ctx, in.tx, p.TransactionHash, func(w *writing) error {
@@ -91,10 +86,17 @@ func (in *ingest) close(ctx context.Context, p Payment, underWay bool, review st
 			return err
 		}
 
-		if underWay {
-			if err := w.release(ctx, p); err != nil {
-				return err
-			}
+		switch {
+		case underWay && p.Kind == Refund && p.State == PaymentDead: // it is owed again
+			err = w.reserve(ctx, p, "release", -p.ReservedNano)
+		case underWay:
+			err = post(
+				ctx, w.DB, w.Address, &w.Hash, paymentCause("release", p.ID),
+				amounts{AccountReceived: -p.ReservedNano, AccountReserved: p.ReservedNano},
+			)
+		}
+		if err != nil {
+			return err
 		}
 
 		if p.State == PaymentPaid {
@@ -108,15 +110,4 @@ func (in *ingest) close(ctx context.Context, p Payment, underWay bool, review st
 		}
 		return w.review(ctx, review)
 	})
-}
-
-// release returns the reservation of a payment: to the debt, if it was a refund that is dead.
-func (w *writing) release(ctx context.Context, p Payment) error {
-	if p.Kind == Refund && p.State == PaymentDead {
-		return w.reserve(ctx, p, "release", -p.ReservedNano)
-	}
-	return post(
-		ctx, w.DB, w.Address, &w.Hash, paymentCause("release", p.ID),
-		amounts{AccountReceived: -p.ReservedNano, AccountReserved: p.ReservedNano},
-	)
 }

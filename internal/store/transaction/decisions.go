@@ -10,12 +10,11 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Resolve applies a person's decision about a transaction that needs review. processed needs a paid
-// purchase. failed ends it for good, with the given message. processing answers for the deposit: the order
-// continues; for the refund of a transaction that has failed already, failed does the same. While a payment is signed
-// only the chain can decide. A transaction that has ended already can only be confirmed: the review ends, the status
-// stays. A repeated request changes nothing. A review because of a lost payment ends with that payment, when it was for
-// this transaction, or as a failure that may be retried.
+// Resolve applies a person's decision about a transaction that needs review. processed requires a paid purchase. failed
+// ends it for good, with the given message. processing approves the deposit: the order continues; for the refund of an
+// already failed transaction, failed does the same. While a payment is signed only the chain can decide. An already
+// ended transaction can only be confirmed: the review ends, the status stays. A review because of a lost payment ends
+// with that payment, if it was for this transaction, or as a failure that may be retried.
 func (s *Store) Resolve(
 	ctx context.Context, r Request, outcome lifecycle.TransactionState, message string,
 ) (Snapshot, error) {
@@ -23,58 +22,64 @@ func (s *Store) Resolve(
 		return Snapshot{}, fault.Invalid("outcome", "the outcome is one of %v", lifecycle.TransactionOutcomes)
 	}
 
-	return s.write(ctx, r.Hash, func(w *writing) error {
-		before := w.State
+	return s.request(ctx, r, lifecycle.TransactionActionResolve, outcome, func(w *writing, before Transaction) error {
 		switch {
-		case !w.NeedsReview && before == outcome && w.Attempt == r.Attempt:
+		case before.State == outcome: // a person has checked it
+			if w.ReviewReason == ReviewDeposit {
+				w.DepositConfirmedAt = &w.Now
+			}
+			w.RefundApproved = w.RefundApproved || w.ReviewReason == ReviewRefundLimit
+			closeReview(w.Row)
 			return nil
-		case w.Attempt != r.Attempt:
-			return w.otherAttempt(lifecycle.TransactionActionResolve)
-		}
-
-		err := w.Take(r.step(lifecycle.TransactionActionResolve, outcome))
-		switch {
-		case err != nil:
-		case before == outcome:
-			w.confirm()
 		case outcome == lifecycle.TransactionFailed:
-			err = w.failByPerson(ctx, r, message)
+			return w.failByPerson(ctx, r, message)
 		default:
-			err = w.finishByPerson(ctx, r)
+			return w.finishByPerson(ctx, r)
 		}
-
-		if err != nil {
-			return err
-		}
-		return w.fulfil(ctx, r, lifecycle.TransactionActionResolve, outcome)
 	})
 }
 
-// AskReview stops an order for a person's review, as an administrator asks for it. Nothing is signed for it until the
-// review has ended; what is signed is decided by the chain all the same.
+// AskReview stops an order for a review requested by an administrator. Nothing is signed for it until the review ends;
+// the chain still decides what is already signed.
 func (s *Store) AskReview(ctx context.Context, r Request) (Snapshot, error) {
-	return s.write(ctx, r.Hash, func(w *writing) error {
-		if w.Attempt != r.Attempt {
-			return w.otherAttempt(lifecycle.TransactionActionReview)
-		}
-		if err := w.Take(r.step(lifecycle.TransactionActionReview, "")); err != nil {
-			return err
-		}
+	return s.request(ctx, r, lifecycle.TransactionActionReview, "", func(w *writing, _ Transaction) error {
 		w.ReviewReason = ReviewAsked
-		return w.fulfil(ctx, r, lifecycle.TransactionActionReview, "")
+		return nil
 	})
 }
 
-// confirm records that a person has checked the transaction, and that the state stays.
-func (w *writing) confirm() {
-	if w.ReviewReason == ReviewDeposit {
-		w.DepositConfirmedAt = &w.Now
-	}
-	w.RefundApproved = w.RefundApproved || w.ReviewReason == ReviewRefundLimit
-	closeReview(w.Row)
+// request carries out a person's request once, if the table allows it. effect does what the action does besides.
+func (s *Store) request(
+	ctx context.Context, r Request, action lifecycle.TransactionAction, to lifecycle.TransactionState,
+	effect func(w *writing, before Transaction) error,
+) (Snapshot, error) {
+	return s.writeFor(ctx, r.Hash, r.asked(action, to), func(w *writing) error {
+		if r.Attempt != 0 && w.Attempt != r.Attempt {
+			return fault.New(
+				fault.InvalidTransition, "transaction is %s, in attempt %d: %s was asked for another one", w.State, w.Attempt, action,
+			).With("current", w.State).With("requested", action)
+		}
+
+		before := w.Transaction
+		if err := w.Take(r.step(action, to)); err != nil {
+			return err
+		}
+		if err := effect(w, before); err != nil {
+			return err
+		}
+		return w.fulfil(ctx, r, action, to)
+	})
 }
 
-// failByPerson ends an order for good. After a lost payment, which has bought another order, this order may be retried.
+// Refuse records that a person's request is refused, unless it was decided before.
+func (s *Store) Refuse(
+	ctx context.Context, r Request, action lifecycle.TransactionAction, to lifecycle.TransactionState, refusal error,
+) error {
+	_, err := s.writeFor(ctx, r.Hash, r.asked(action, to), func(*writing) error { return refusal })
+	return err
+}
+
+// failByPerson ends an order for good. After a lost payment, which bought another order, this order may be retried.
 func (w *writing) failByPerson(ctx context.Context, r Request, message string) error {
 	w.ErrorMessage, w.ErrorClass = message, lifecycle.NonRetryable
 	if w.ReviewReason == ReviewLost && !w.spent() {
@@ -108,38 +113,13 @@ func (w *writing) finishByPerson(ctx context.Context, r Request) error {
 	return w.end(ctx, lifecycle.TransactionResolved)
 }
 
-// WriteOffRefund cancels the debt to the sender: the money stays in the wallet and is not paid back. It is refused
-// without a debt, and while a refund is signed: then the money is on its way. A repeated request changes nothing.
+// WriteOffRefund cancels the debt to the sender: the money stays in the wallet. It is refused without a debt, and while
+// a refund is signed: the money is then in transit.
 func (s *Store) WriteOffRefund(ctx context.Context, r Request) (Snapshot, error) {
-	return s.write(ctx, r.Hash, func(w *writing) error {
-		owed := w.RefundDueNano
-		if owed == 0 {
-			if before, err := w.lastWas(ctx, lifecycle.TransactionWriteOff); err != nil || before {
-				return err
-			}
-		}
-
-		if err := w.Take(r.step(lifecycle.TransactionActionWriteOff, "")); err != nil {
-			return err
-		}
-
+	return s.request(ctx, r, lifecycle.TransactionActionWriteOff, "", func(w *writing, before Transaction) error {
 		w.notified = append(w.notified, lifecycle.TransactionWriteOff)
-
-		if err := w.forgive(ctx, "written_off", owed); err != nil {
-			return err
-		}
-		if err := w.freeTurn(ctx); err != nil {
-			return err
-		}
-
-		return w.fulfil(ctx, r, lifecycle.TransactionActionWriteOff, "")
+		return w.forgive(ctx, "written_off", before.RefundDueNano)
 	})
-}
-
-// lastWas reports whether the last event of the transaction has this type.
-func (w *writing) lastWas(ctx context.Context, event string) (bool, error) {
-	return core.Value[bool](ctx, w.DB, `SELECT EXISTS (SELECT 1 FROM events WHERE workload = $1 AND entity_id = $2 AND seq = $3 AND type = $4)`,
-		lifecycle.WorkloadTransaction, w.Hash, w.RowVersion, event)
 }
 
 // forgive books the debt to the sender back to the wallet's own money.
@@ -151,23 +131,24 @@ func (w *writing) forgive(ctx context.Context, why string, nano int64) error {
 // Request is a person's request about a transaction.
 type Request struct {
 	Hash    string
-	Attempt int    // that the request is about
+	Attempt int    // as seen by the person; 0: the transaction's current one
 	ActorID *int64 // nil: an unknown operator
 	Comment string
-	Payment string // the hash on the chain of the lost payment that bought it; for Resolve
-	Refund  bool   // owe the amount to the sender, when it is resolved as failed for good and nothing was spent
-	// RequestID is a Request's ID, under whose key the answer is kept in the same transaction; anything else keeps none.
+	Payment string // the on-chain hash of the lost payment that bought it; for Resolve
+	Refund  bool   // owe the amount to the sender, if it is resolved as failed for good and nothing was spent
+	// RequestID is a Request's ID, under whose key the answer is stored in the same transaction; any other value stores
+	// none.
 	RequestID string
-	System    bool // planned by the system; for Retry
+}
+
+// asked is the request as recorded, without the comment, which may be gone when the request is repeated.
+func (r Request) asked(action lifecycle.TransactionAction, outcome lifecycle.TransactionState) core.Asked {
+	return core.Asked{ID: r.RequestID, Content: TransactionAsked(0, "", action, r.Hash, outcome, r.Payment, "").Asked}
 }
 
 // step is the requested action with its actor.
-func (r Request) step(
-	action lifecycle.TransactionAction, to lifecycle.TransactionState,
-) TransactionStep {
-	step := TransactionStep{Action: action, To: to, Actor: r.ActorID, Comment: r.Comment}
-	if !r.System {
-		step.Roles = lifecycle.Administrators
+func (r Request) step(action lifecycle.TransactionAction, to lifecycle.TransactionState) TransactionStep {
+	return TransactionStep{
+		Action: action, To: to, Actor: r.ActorID, Comment: r.Comment, Roles: lifecycle.Administrators,
 	}
-	return step
 }

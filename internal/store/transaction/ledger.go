@@ -12,7 +12,6 @@ import (
 // where money is or went, a negative one where it came from.
 type Account string
 
-// The accounts.
 const (
 	AccountWallet    Account = "wallet"     // what the wallet holds: the chain's balance at the cursor
 	AccountReceived  Account = "received"   // −: customers' deposits, except for the next two accounts
@@ -21,7 +20,7 @@ const (
 	AccountPaid      Account = "paid"       // +: spent on Stars
 	AccountGas       Account = "gas"        // +: spent on fees
 	AccountRefunded  Account = "refunded"   // +: paid back
-	AccountReturning Account = "returning"  // +: bounced and on its way back; −: back, and not explained yet
+	AccountReturning Account = "returning"  // +: bounced and in transit back; −: back, not yet explained
 	AccountOther     Account = "other"      // movements that belong to no customer, and the initial balance
 )
 
@@ -40,8 +39,8 @@ type Balance struct {
 // amounts are the postings of one entry.
 type amounts map[Account]int64
 
-// post writes an entry and the balances of its accounts. The caller holds the wallet's lock. A cause that was written
-// before is an error: the caller must have checked that it was not.
+// post writes an entry and its accounts' balances. The caller holds the wallet's lock. A repeated cause is an error:
+// the caller must have checked.
 func post(ctx context.Context, tx core.Session, wallet string, transaction *string, cause string, a amounts) error {
 	accounts, nano := []Account{}, []int64{}
 	for account, amount := range a {
@@ -65,10 +64,10 @@ func post(ctx context.Context, tx core.Session, wallet string, transaction *stri
 	return err
 }
 
-// paymentCause names the event of a payment.
+// paymentCause names a payment's event.
 func paymentCause(what string, id int64) string { return what + "/" + strconv.FormatInt(id, 10) }
 
-// goneTo is the account of the money that a payment spent.
+// goneTo is the account of the money spent by a payment.
 func goneTo(kind PaymentKind) Account {
 	if kind == Refund {
 		return AccountRefunded
@@ -94,15 +93,15 @@ func balancesIn(ctx context.Context, tx core.Session, wallet string) (amounts, e
 	return balances, err
 }
 
-// LedgerEntry is a change of the ledger, because of a transaction.
+// LedgerEntry is a change of the ledger because of a transaction.
 type LedgerEntry struct {
 	Cause     string    `db:"cause"`
 	CreatedAt time.Time `db:"created_at"`
 	Postings  []Balance `db:"postings"` // they sum to zero
 }
 
-// LedgerOf lists the entries of a transaction, the oldest first. The index ledger_entries_of and the key of the
-// postings serve it.
+// LedgerOf lists a transaction's entries, oldest first. Served by the index ledger_entries_of and the key of the
+// postings.
 func (s *Store) LedgerOf(ctx context.Context, hash string) ([]LedgerEntry, error) {
 	return core.List[LedgerEntry](ctx, s.db, `SELECT cause, created_at,
 		(SELECT jsonb_agg(jsonb_build_object('account', account, 'balance_nano', amount_nano) ORDER BY account)

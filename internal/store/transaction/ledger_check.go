@@ -8,16 +8,16 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Difference is one disagreement of two records.
+// Difference is a disagreement between two records.
 type Difference struct {
-	What    string `db:"what"`    // the rule that is broken
-	Subject string `db:"subject"` // an account, a hash or a number for which the rule is broken
+	What    string `db:"what"`    // the broken rule
+	Subject string `db:"subject"` // the account, hash or number that breaks it
 	Want    int64  `db:"want"`
 	Got     int64  `db:"got"`
 }
 
-// LedgerCheck compares a wallet's ledger with the rest of the record, to the last posting. An empty list is the normal
-// case.
+// LedgerCheck compares a wallet's ledger with the rest of the record, to the last posting. It normally returns an empty
+// list.
 func (s *Store) LedgerCheck(ctx context.Context, wallet string) ([]Difference, error) {
 	return core.List[Difference](ctx, s.db, `WITH
 		posted AS (SELECT e.id, e.cause, p.account, p.amount_nano FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id WHERE e.wallet = $1),
@@ -62,7 +62,7 @@ func (s *Store) LedgerCheck(ctx context.Context, wallet string) ([]Difference, e
 var neverBelowZero = core.SetOf([]Account{AccountWallet, AccountPaid, AccountGas, AccountRefunded})
 
 // CompareBalance compares the ledger with the wallet's balance on the chain right after the transaction at lt. known is
-// false while the cursor is elsewhere: then nothing is compared.
+// false while the cursor is elsewhere: nothing is compared then.
 func (s *Store) CompareBalance(
 	ctx context.Context, wallet string, lt, balanceNano int64,
 ) (differences []Difference, known bool, err error) {
@@ -83,7 +83,7 @@ func (s *Store) CompareBalance(
 	return differences, true, nil
 }
 
-// PurchaseRecord is a paid purchase, to be compared with Fragment's list.
+// PurchaseRecord is a paid purchase for comparison with Fragment's list.
 type PurchaseRecord struct {
 	ID              int64                      `db:"id"` // of the payment
 	TransactionHash string                     `db:"transaction_hash"`

@@ -7,30 +7,31 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Conditions on a row of transactions, each defined once for all statements. The partial indexes need them word by
-// word: transactions_live, _retryable, _retry, _retry_at, _given_up, and payments_open_refunds.
+// Conditions on a row of transactions, each defined once for all statements. The partial indexes need them verbatim:
+// transactions_live, _retryable, _retry, _retry_at, _given_up, and payments_open_refunds.
 var (
 	// No attempt has ended.
 	openOrder = `status IN ` + core.SetOf([]lifecycle.TransactionState{
 		lifecycle.TransactionPending, lifecycle.TransactionProcessing,
 	})
+	isPending    = `status = ` + core.Literal(lifecycle.TransactionPending)
 	isProcessing = `status = ` + core.Literal(lifecycle.TransactionProcessing)
 	isFailed     = `status = ` + core.Literal(lifecycle.TransactionFailed)
 	isProcessed  = `status = ` + core.Literal(lifecycle.TransactionProcessed)
 
 	orderOrDebt  = openOrder + ` OR refund_due_nano > 0`
 	mayBeRetried = isFailed + ` AND error_class <> ` + core.Literal(lifecycle.NonRetryable)
-	retryPlanned = isFailed + ` AND retry_of = attempt AND retry_at IS NOT NULL`
-	isGivenUp    = isFailed + ` AND retry_of = attempt AND given_up_at IS NOT NULL`
+	retryPlanned = `retry_at IS NOT NULL`
+	isGivenUp    = `given_up_at IS NOT NULL`
 
-	// Money may still move for the order: it is neither processed, nor failed for good without a debt.
+	// Money may still move for the order: it is neither processed nor failed for good without a debt.
 	unfinished = `(` + openOrder + ` OR ` + mayBeRetried + ` OR ` + isFailed + ` AND refund_due_nano > 0)`
 
-	// A payment of the order waits for the wallet's turn.
-	awaitsTurn = `NOT needs_review AND (refund_due_nano > 0 OR ` + isProcessing + ` AND NOT EXISTS (
+	// A payment of the order waits for the wallet.
+	awaitsWallet = `NOT needs_review AND (refund_due_nano > 0 OR ` + openOrder + ` AND NOT EXISTS (
 		SELECT 1 FROM payments p WHERE p.transaction_hash = hash AND p.` + isPurchase + ` AND p.` + isPaid + `))`
 
-	spentPayments = core.SetOf([]PaymentState{PaymentSigned, PaymentPaid}) // that may have moved money, or have
+	spentPayments = core.SetOf([]PaymentState{PaymentSigned, PaymentPaid}) // may have moved money, or have
 
 	// Conditions on a row of payments.
 	isPurchase = `kind = ` + core.Literal(Purchase)
@@ -45,8 +46,8 @@ var (
 	unresolvedPurchase = `p.` + isPurchase + ` AND p.` + isPaid + ` AND p.kept_at IS NULL` // by its destination
 )
 
-// Driven returns transactions by the keys of their workflows. The unique index on hash serves it. A failed
-// transaction may wait for an operator's retry, together with its workflow.
+// Driven returns transactions by their workflows' keys. Served by the unique index on hash. A failed transaction and
+// its workflow may wait for an operator's retry.
 func (s *Store) Driven(ctx context.Context, keys []string) (core.DrivenRows, error) {
 	return s.db.DrivenByHash(ctx, keys, `SELECT hash AS key, hash AS entity, now() - updated_at AS changed, NOT (needs_review OR `+unfinished+`
 			OR EXISTS (SELECT 1 FROM payments p WHERE p.transaction_hash = t.hash AND (p.`+isSigned+` OR `+openRefund+`))

@@ -10,8 +10,7 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// DayIsFull is the refusal of a payment that does not fit into the rest of the limit for 24 hours. Its code is
-// DAILY_LIMIT.
+// DayIsFull refuses a payment that does not fit into the 24-hour limit. Its code is DAILY_LIMIT.
 type DayIsFull struct {
 	Until time.Time // then there is room, unless other payments take it
 	fault *fault.Error
@@ -22,27 +21,18 @@ func (d *DayIsFull) Error() string { return d.fault.Error() }
 // Unwrap returns the fault.
 func (d *DayIsFull) Unwrap() error { return d.fault }
 
-// CheckLimits reports, before any outside request, whether the limits would refuse a payment of that amount, as
-// SignPayment does. SignPayment decides.
-func (s *Store) CheckLimits(ctx context.Context, hash string, kind PaymentKind, nano int64, limits Limits) error {
-	_, err := s.write(ctx, hash, func(w *writing) error {
-		if err := w.reviewed(ctx, limits); err != nil {
-			return err
-		}
-		if kind == Refund && w.RefundApproved {
-			return nil
-		}
-		return w.within(ctx, kind, nano, limits)
-	})
-	return err
-}
-
 // within refuses a payment above the limit for one payment with PAYMENT_LIMIT or REVIEW_REQUIRED, and one that does not
 // fit today with DAILY_LIMIT.
 func (w *writing) within(ctx context.Context, kind PaymentKind, nano int64, limits Limits) error {
 	if kind == Refund {
-		if err := w.oftenRefunded(ctx); err != nil {
+		// A service that returns our refund would get it again and again. Served by the index payments_day.
+		refunded, err := core.Value[bool](ctx, w.DB, `SELECT EXISTS (SELECT FROM payments WHERE wallet = $1 AND kind = $2 AND destination = $3
+			AND state IN `+spentPayments+` AND created_at > $4::timestamptz - interval '24 hours')`, w.Address, Refund, w.Sender, w.Now)
+		if err != nil {
 			return err
+		}
+		if refunded {
+			return fault.New(fault.ReviewRequired, "the sender has got a refund within 24 hours")
 		}
 	}
 
@@ -63,7 +53,7 @@ func (w *writing) within(ctx context.Context, kind PaymentKind, nano int64, limi
 	if err != nil {
 		return err
 	}
-	full := fault.New(fault.DailyLimit, "the limit for 24 hours is reached").With("limit_nano", day).With("spent_nano", spent)
+	full := fault.New(fault.DailyLimit, "the 24-hour limit is reached").With("limit_nano", day).With("spent_nano", spent)
 	if spent > most {
 		return &DayIsFull{fault: full, Until: until}
 	}
@@ -73,35 +63,21 @@ func (w *writing) within(ctx context.Context, kind PaymentKind, nano int64, limi
 	return nil
 }
 
-// mostRefunds is how many refunds one sender gets in 24 hours before a person looks: each transfer costs questions to
-// Fragment, and would cost the sender nothing but gas.
-const mostRefunds = 5
-
-// oftenRefunded refuses another refund to a sender of many with REVIEW_REQUIRED. The index payments_day serves it.
-func (w *writing) oftenRefunded(ctx context.Context) error {
-	often, err := core.Value[bool](ctx, w.DB, `SELECT count(*) >= $5 FROM payments WHERE wallet = $1 AND kind = $2 AND destination = $3
-		AND state IN `+spentPayments+` AND created_at > $4::timestamptz - interval '24 hours'`, w.Address, Refund, w.Sender, w.Now, mostRefunds)
-	if err == nil && often {
-		err = fault.New(fault.ReviewRequired, "the sender has got many refunds within 24 hours")
-	}
-	return err
-}
-
-// mostPassing is how long other orders may pass an order that does not fit into the limit of 24 hours. Then they wait behind
-// it: paid amounts leave the limit within a day, so it fits within one more day.
+// mostPassing is how long other orders may pass an order that does not fit into the 24-hour limit. Then they wait
+// behind it: paid amounts leave the limit within a day, so it fits within one more day.
 const mostPassing = 24 * time.Hour
 
-// passedTooLong returns until when an order waits that others may not pass any more; nil: none does.
+// passedTooLong returns until when an order waits that others may no longer pass; nil: none.
 func (w *writing) passedTooLong(ctx context.Context, kind PaymentKind) (*time.Time, error) {
 	purchases := kind == Purchase
 	return core.Value[*time.Time](ctx, w.DB, `SELECT max(deferred_until) FROM transactions
-		WHERE deferred_at <= $1::timestamptz - $2::interval AND wallet = $3 AND hash <> $4 AND (`+isProcessing+`) = $5
+		WHERE deferred_at <= $1::timestamptz - $2::interval AND wallet = $3 AND hash <> $4 AND (`+openOrder+`) = $5
 			AND (deferred_at, hash) < (coalesce($6::timestamptz, 'infinity'), $4)`,
 		w.Now, mostPassing, w.Address, w.Hash, purchases, w.DeferredAt)
 }
 
-// room returns what payments of a kind have taken in the last 24 hours, and when no more than most of it is left: the
-// oldest leave first. The index payments_day serves it.
+// room returns how much payments of a kind used in the last 24 hours, and when no more than most of it is left: the
+// oldest leave first. Served by the index payments_day.
 func (w *writing) room(ctx context.Context, kind PaymentKind, most int64) (spent int64, until time.Time, err error) {
 	err = w.DB.QueryRow(ctx, `WITH day AS (
 			SELECT created_at, sum(amount_nano) OVER (ORDER BY created_at, id) AS so_far FROM payments
@@ -112,8 +88,8 @@ func (w *writing) room(ctx context.Context, kind PaymentKind, most int64) (spent
 	return spent, until, err
 }
 
-// KeepDust cancels a debt to the sender below least: the transfer would cost more than its amount. The ledger records
-// it, and the transaction has the amount. It changes nothing while a refund is signed, or when more is owed.
+// KeepDust cancels a debt to the sender below least, whose transfer would cost more than its amount. The ledger records
+// it, and the transaction keeps the amount. Does nothing while a refund is signed, or if more is owed.
 func (s *Store) KeepDust(ctx context.Context, hash string, least int64) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		owed := w.RefundDueNano
@@ -123,15 +99,12 @@ func (s *Store) KeepDust(ctx context.Context, hash string, least int64) (Snapsho
 
 		w.RefundDueNano, w.DustNano = 0, w.DustNano+owed
 		w.Note(lifecycle.TransactionDust)
-		if err := w.forgive(ctx, "dust", owed); err != nil {
-			return err
-		}
-		return w.freeTurn(ctx)
+		return w.forgive(ctx, "dust", owed)
 	})
 }
 
-// reviewed refuses with REVIEW_REQUIRED while a person has to review the deposit, and did not: a source of the chain that
-// invents deposits costs no more than the limits before a person has seen it.
+// reviewed refuses with REVIEW_REQUIRED while the deposit needs a review: a chain source that invents deposits can cost
+// no more than the limits before a person sees it.
 func (w *writing) reviewed(ctx context.Context, limits Limits) error {
 	review, err := w.unreviewed(ctx, limits)
 	if review {
@@ -140,8 +113,8 @@ func (w *writing) reviewed(ctx context.Context, limits Limits) error {
 	return err
 }
 
-// unreviewed reports whether a person has to review the deposit, and did not. The index payments_day finds the payments
-// of a day.
+// unreviewed reports whether the deposit needs a review that has not happened. The index payments_day finds a day's
+// payments.
 func (w *writing) unreviewed(ctx context.Context, limits Limits) (bool, error) {
 	switch {
 	case w.DepositConfirmedAt != nil:
@@ -159,11 +132,11 @@ func (w *writing) unreviewed(ctx context.Context, limits Limits) (bool, error) {
 	return paid+w.AmountNano > limits.ReviewPerDay, err
 }
 
-// ReviewPayment requests the review that a payment of a transaction needs by the limits: of its deposit, or of a refund
-// above the limits. It changes nothing when there is nothing to pay.
+// ReviewPayment requests the review that the limits require for a transaction's payment: of its deposit, or of a refund
+// above the limits. A queued order takes two steps of the table in one change. Does nothing if there is nothing to pay.
 func (s *Store) ReviewPayment(ctx context.Context, hash string, limits Limits) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
-		if w.State != lifecycle.TransactionProcessing && w.RefundDueNano == 0 {
+		if w.NeedsReview || w.State == lifecycle.TransactionProcessed {
 			return nil
 		}
 
@@ -171,6 +144,11 @@ func (s *Store) ReviewPayment(ctx context.Context, hash string, limits Limits) (
 		switch {
 		case err != nil:
 			return err
+		case review && w.RefundDueNano == 0:
+			if err := w.enter(); err != nil {
+				return passedOver(err)
+			}
+			err = w.review(ctx, ReviewDeposit)
 		case review:
 			err = w.review(ctx, ReviewDeposit)
 		case w.RefundDueNano > 0 && !w.RefundApproved:
@@ -182,6 +160,6 @@ func (s *Store) ReviewPayment(ctx context.Context, hash string, limits Limits) (
 		if err != nil {
 			return err
 		}
-		return w.freeTurn(ctx)
+		return w.closeRequest(ctx)
 	})
 }

@@ -11,23 +11,22 @@ import (
 
 // PaymentOrder is a requested payment.
 type PaymentOrder struct {
-	Turn        // of the transaction
+	Claim       // for a purchase; a refund has only the hash
 	Kind        PaymentKind
-	Attempt     int    // of the transaction
 	Destination string // raw address
 	AmountNano  int64
-	GasNano     int64  // set aside for gas
+	GasNano     int64  // reserved for gas
 	ChainSeqno  uint32 // the wallet's next one according to the chain
 	ChainLT     int64  // of the wallet's last transaction at that time
 	BodyHash    string
 
-	// Of a purchase.
+	// For a purchase.
 	RequestID     string    // Fragment's
-	RequestNumber int64     // from NextRequest; 0: unknown
-	LinkUntil     time.Time // Fragment takes money until then; zero: unknown
+	RequestNumber int64     // from Begin
+	LinkUntil     time.Time // until when Fragment accepts money; zero: unknown
 }
 
-// Signed is a message of the wallet, ready to be broadcast.
+// Signed is a message of the wallet, ready to broadcast.
 type Signed struct {
 	BoC        []byte
 	HashNorm   string
@@ -37,21 +36,21 @@ type Signed struct {
 // SignFunc signs the message that makes the payment.
 type SignFunc func(seqno uint32) (Signed, error)
 
-// Limits limit payments, in nanoTON; 0: no limit. Those per day count what was signed in the last 24 hours and is not
+// Limits limit payments, in nanoTON; 0: no limit. Daily limits count what was signed in the last 24 hours and is not
 // dead.
 type Limits struct {
 	PerPurchase  int64
-	PerDay       int64 // of purchases
+	PerDay       int64 // for purchases
 	PerRefund    int64
 	RefundPerDay int64
 
-	// A person reviews a deposit above ReviewFrom, and one that takes the deposits of a day without a review above
-	// ReviewPerDay, before money leaves the wallet for it.
+	// A person reviews a deposit above ReviewFrom, and one that raises a day's unreviewed deposits above ReviewPerDay,
+	// before money leaves the wallet for it.
 	ReviewFrom   int64
 	ReviewPerDay int64
 }
 
-// of returns the limits of one kind of payments.
+// of returns the limits for a kind of payment.
 func (l Limits) of(kind PaymentKind) (one, day int64) {
 	one, day = l.PerPurchase, l.PerDay
 	if kind == Refund {
@@ -63,14 +62,14 @@ func (l Limits) of(kind PaymentKind) (one, day int64) {
 	return one, day
 }
 
-// SignPayment creates the one payment of an order: in one database transaction it checks that the payment is allowed,
-// takes the next seqno, calls sign for the bytes, and records them with the reservation of the money. An order that has
-// a live payment already gets that one, and nothing is signed. A second purchase within one processing counts as the
-// transaction's next attempt: the payment has its number.
+// SignPayment creates an order's only payment. In one database transaction it checks that the payment is allowed, takes
+// the next seqno, calls sign for the bytes, and records them with the reservation of the money. If the order already
+// has a live payment, it returns that one and signs nothing.
 //
-// Refusals: NO_TURN (the order does not have the turn, or not any more), PAYMENTS_PAUSED, PAYMENTS_HELD (the record is behind the
-// chain), REVIEW_REQUIRED, PAYMENT_LIMIT, DAILY_LIMIT (as a *DayIsFull), INSUFFICIENT_FUNDS (what is owed to others stays in
-// the wallet), INVALID_TRANSITION, and the errors of sign. A purchase ends the hold: its cause is gone.
+// Refusals: NO_TURN (another attempt has the order, another payment of the wallet is undecided, or a later request was
+// allowed), PAYMENTS_PAUSED, PAYMENTS_HELD (the record is behind the chain), REVIEW_REQUIRED, PAYMENT_LIMIT,
+// DAILY_LIMIT (as a *DayIsFull), INSUFFICIENT_FUNDS (what is owed to others stays in the wallet), INVALID_TRANSITION,
+// and the errors of sign.
 func (s *Store) SignPayment(
 	ctx context.Context, want PaymentOrder, limits Limits, sign SignFunc,
 ) (payment Payment, err error) {
@@ -107,29 +106,23 @@ func (s *Store) SignPayment(
 type signing struct {
 	*writing
 	want     PaymentOrder
-	held     bool  // until now
-	reserved int64 // nanoTON to set aside
+	reserved int64 // nanoTON to reserve
 }
 
-// admit checks everything that must hold at the moment of the signature.
+// admit checks everything that must hold at the moment of signing.
 func (s *signing) admit(ctx context.Context, limits Limits) error {
 	if err := s.due(); err != nil {
 		return err
 	}
-	if err := s.mustHave(s.want.Turn); err != nil {
-		return err
+	if s.want.Kind == Purchase && (s.want.TakenBy == "" || s.want.RequestNumber != s.Requests) {
+		return notFree
 	}
-	if err := s.notStopped(ctx); err != nil {
+	if err := s.notStopped(ctx, s.want.ChainSeqno, s.want.ChainLT, false); err != nil {
 		return err
 	}
 	if err := s.reviewed(ctx, limits); err != nil {
 		return err
 	}
-	return s.affordable(ctx, limits)
-}
-
-// affordable checks the amount: the limits, and that the wallet has it.
-func (s *signing) affordable(ctx context.Context, limits Limits) error {
 	if s.want.Kind == Purchase || !s.RefundApproved {
 		if err := s.within(ctx, s.want.Kind, s.want.AmountNano, limits); err != nil {
 			return err
@@ -138,19 +131,19 @@ func (s *signing) affordable(ctx context.Context, limits Limits) error {
 	return s.covered(ctx)
 }
 
-// signingOf has the actions that sign a payment of each kind.
+// signingOf has the action that signs each kind of payment.
 var signingOf = map[PaymentKind]lifecycle.TransactionAction{
 	Purchase: lifecycle.TransactionActionBuy, Refund: lifecycle.TransactionActionRefund,
 }
 
-// due takes the step in the table, if the transaction needs this order now.
+// due performs the step in the table, if the transaction currently needs this payment.
 func (s *signing) due() error {
 	s.reserved = s.want.AmountNano + s.want.GasNano
 	switch {
 	case s.want.AmountNano <= 0 || s.want.GasNano < 0:
 		return fault.Invalid("amount_nano", "a payment needs an amount")
-	case s.want.Kind == Purchase && s.want.Attempt != s.Attempt:
-		return s.otherAttempt(lifecycle.TransactionActionBuy)
+	case s.want.Kind == Purchase && !s.has(s.want.Claim):
+		return notFree
 	case s.want.Kind == Refund && s.want.Destination != s.Sender:
 		return fault.Invalid("destination", "a refund goes to the sender")
 	}
@@ -161,34 +154,40 @@ func (s *signing) due() error {
 
 	if s.want.Kind == Refund {
 		if s.RefundDueNano < s.reserved {
-			return fault.New(fault.InvalidTransition, "so much is not owed").With("current", s.State)
+			return fault.New(fault.InvalidTransition, "this is more than is owed").With("current", s.State)
 		}
 		s.reserved = s.RefundDueNano // its cost is deducted from the debt
 	}
 	return nil
 }
 
-// notStopped checks the switches, and that the record has read all payments on the chain: one of them may have been for
-// this order.
-func (s *signing) notStopped(ctx context.Context) error {
-	switches, err := lockSwitches(ctx, s.DB)
+// notStopped checks the switches, and that the record has read all payments on the chain, which shows the wallet's next
+// seqno and the lt of its last transaction: one of them may have been for this order.
+func (w *writing) notStopped(ctx context.Context, seqno uint32, lt int64, unlessHeld bool) error {
+	switches, err := readSwitches(ctx, w.DB, lockedSwitches)
 	switch {
 	case err != nil:
 		return err
 	case switches.Pause.On():
-		return fault.New(fault.PaymentsPaused, "payments are paused")
-	case int64(s.want.ChainSeqno) > s.NextSeqno && s.want.ChainLT > s.CursorLT:
+		return fault.New(fault.PaymentsPaused, "payments are paused").Retry()
+	case unlessHeld && switches.Hold.On():
+		return fault.New(fault.PaymentsHeld, "payments are held").With("reason", switches.Hold.Reason).Retry()
+	case w.Behind(seqno, lt):
 		return fault.New(
 			fault.PaymentsHeld, "the chain has payments that the record has not read yet",
-		).With("reason", "behind")
+		).With("reason", "behind").Retry()
 	}
-
-	s.held = switches.Hold.On()
 	return nil
 }
 
-// covered checks that the wallet has the money besides the debts to others. No other message is signed at this moment,
-// so nothing else is reserved.
+// Behind reports whether the chain, which shows the wallet's next seqno and the lt of its last transaction, has
+// payments that the record has not yet read.
+func (w Wallet) Behind(seqno uint32, lt int64) bool {
+	return int64(seqno) > w.NextSeqno && lt > w.CursorLT
+}
+
+// covered checks that the wallet has the money in addition to its debts to others. No other message is signed at this
+// moment, so nothing else is reserved.
 func (s *signing) covered(ctx context.Context) error {
 	balances, err := balancesIn(ctx, s.DB, s.Address)
 	if err != nil {
@@ -201,7 +200,7 @@ func (s *signing) covered(ctx context.Context) error {
 	}
 
 	if free < s.want.AmountNano+s.want.GasNano {
-		return fault.New(fault.InsufficientFunds, "the wallet does not hold enough").With("free_nano", free)
+		return fault.New(fault.InsufficientFunds, "the balance of the wallet is too low").With("free_nano", free)
 	}
 	return nil
 }
@@ -217,52 +216,30 @@ func (s *signing) sign(ctx context.Context, sign SignFunc) (Payment, error) {
 		return Payment{}, fault.Invalid("valid_until", "the payment would be signed for a time that has passed")
 	}
 
-	payment, err := s.record(ctx, signed, seqno)
-	if err != nil {
-		return Payment{}, err
-	}
-
-	if s.held && s.want.Kind == Purchase {
-		return payment, liftHold(ctx, s.DB)
-	}
-	return payment, nil
+	return s.record(ctx, signed, seqno)
 }
 
 // record stores the signed payment and reserves its money.
 func (s *signing) record(ctx context.Context, signed Signed, seqno int64) (Payment, error) {
-	if s.want.Kind == Purchase {
-		if err := s.countAgain(ctx); err != nil {
-			return Payment{}, err
-		}
+	if err := s.closeRequest(ctx); err != nil {
+		return Payment{}, err
 	}
 
 	s.DeferredAt, s.DeferredUntil = nil, nil
+	var linkUntil *time.Time
+	if !s.want.LinkUntil.IsZero() {
+		linkUntil = &s.want.LinkUntil
+	}
+
 	payment, err := core.One[Payment](ctx, s.DB, noPayment, `INSERT INTO payments (kind, transaction_hash, attempt, wallet, seqno, valid_until, boc,
 		hash_norm, destination, amount_nano, reserved_nano, body_hash, request_id, created_at, request_number, link_until)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, nullif($15::bigint, 0), $16) RETURNING `+paymentColumns,
 		s.want.Kind, s.Hash, s.Attempt, s.Address, seqno, signed.ValidUntil, signed.BoC, signed.HashNorm, s.want.Destination,
-		s.want.AmountNano, s.reserved, s.want.BodyHash, s.want.RequestID, s.Now, s.want.RequestNumber, s.want.linkUntil())
+		s.want.AmountNano, s.reserved, s.want.BodyHash, s.want.RequestID, s.Now, s.want.RequestNumber, linkUntil)
 	if err != nil {
 		return Payment{}, err
 	}
 	return payment, s.reserve(ctx, payment, "reserve", s.reserved)
-}
-
-func (o PaymentOrder) linkUntil() *time.Time {
-	if o.LinkUntil.IsZero() {
-		return nil
-	}
-	return &o.LinkUntil
-}
-
-// countAgain makes a second purchase within one processing the next attempt.
-func (s *signing) countAgain(ctx context.Context) error {
-	again, err := core.Value[bool](ctx, s.DB, `SELECT EXISTS (SELECT 1 FROM payments WHERE transaction_hash = $1 AND `+isPurchase+` AND attempt = $2)`,
-		s.Hash, s.Attempt)
-	if again {
-		s.Attempt++
-	}
-	return err
 }
 
 // reserve moves money from its owners to the reservation; a negative amount moves it back.

@@ -4,65 +4,48 @@ import (
 	"context"
 	"time"
 
-	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/core"
 )
 
-// MostRetryPause is the longest time between two attempts of the system to carry out a failed order.
+// MostRetryPause is the longest delay between the system's attempts to execute a failed order.
 const MostRetryPause = time.Hour
 
-// RetryPolicy decides whether the system retries a failed order. The zero policy is for failures of which no operator
-// needs to know.
+// RetryPolicy decides whether the system retries a failed order. The zero policy is for failures that concern no
+// operator.
 type RetryPolicy struct {
-	For    time.Duration // since the order began to fail; 0: never
-	Pause  time.Duration // before the first retry; doubled for each later one, up to MostRetryPause
-	Tries  int           // at most; 0: unlimited within For
-	Waited bool          // it has waited for the same reason since it entered processing: that time counts
-	Ask    bool          // ask an operator when the system does not retry
+	For   time.Duration // until the delays add up to it; 0: never
+	Pause time.Duration // delay before the first retry; doubles for each later one, up to MostRetryPause
+	Tries int           // maximum; 0: unlimited within For
+	Ask   bool          // notify an operator if the system does not retry
 }
 
-// next returns when the system retries an order that has been failing since then; nil: it does not. The last retry is
-// at the end of the time.
-func (p RetryPolicy) next(now, since time.Time, tries int) *time.Time {
-	end := since.Add(p.For)
-	if !now.Before(end) || p.Tries > 0 && tries >= p.Tries {
-		return nil
+// next returns the delay before the next retry of an order that failed this often; 0: no retry.
+func (p RetryPolicy) next(failures int) time.Duration {
+	if p.Tries > 0 && failures >= p.Tries {
+		return 0
 	}
 
-	at := now.Add(min(max(p.Pause, time.Millisecond)<<min(tries, 16), MostRetryPause))
-	if at.After(end) {
-		at = end
-	}
-	return &at
-}
-
-// NextRetry is when the system retries a failed transaction; nil: it does not.
-func (t Transaction) NextRetry() *time.Time {
-	if t.State != lifecycle.TransactionFailed || t.RetryOf != t.Attempt || t.NeedsReview {
-		return nil
-	}
-	return t.RetryAt
-}
-
-// GivenUp reports whether the system has stopped retrying a failed transaction, and asks an operator.
-func (t Transaction) GivenUp() bool {
-	return t.State == lifecycle.TransactionFailed && t.RetryOf == t.Attempt && t.GivenUpAt != nil
-}
-
-// planRetry decides what follows a failure: another attempt by the system, or the question to an operator. The user is
-// notified of the question once, unless the failure itself is the user's first notification.
-func (w *writing) planRetry(ctx context.Context, p RetryPolicy) error {
-	if w.FailingSince == nil {
-		since := w.Now
-		if p.Waited {
-			since = *w.ProcessingSince
+	waited, pause := time.Duration(0), min(max(p.Pause, time.Millisecond), MostRetryPause)
+	for range failures - 1 {
+		waited, pause = waited+pause, min(2*pause, MostRetryPause)
+		if waited >= p.For {
+			return 0
 		}
-		w.FailingSince = &since
 	}
+	return min(pause, p.For-waited)
+}
 
-	w.RetryOf, w.RetryAt, w.GivenUpAt = w.Attempt, p.next(w.Now, *w.FailingSince, w.Retries), nil
-	if w.RetryAt != nil || !p.Ask {
+// planRetry decides what follows a failure: another attempt by the system, or handing it to an operator. The user is
+// notified of the latter once, unless the failure itself is the user's first notification.
+func (w *writing) planRetry(ctx context.Context, p RetryPolicy) error {
+	w.Failures++
+	if pause := p.next(w.Failures); pause > 0 {
+		at := w.Now.Add(pause)
+		w.RetryAt = &at
+		return nil
+	}
+	if !p.Ask {
 		return nil
 	}
 
@@ -77,64 +60,23 @@ func (w *writing) planRetry(ctx context.Context, p RetryPolicy) error {
 
 // processAgain clears the plan when its attempt begins. An operator's retry begins a new series.
 func processAgain(t *lockedTransaction, step TransactionStep) {
-	t.endRetries()
-	if len(step.Roles) == 0 {
-		t.Retries++
-	} else {
-		t.FailingSince, t.Retries = nil, 0
+	if len(step.Roles) > 0 {
+		t.Failures = 0
 	}
 	process(t, step)
 }
 
-// endRetries ends the system's plan.
+// endRetries cancels the system's retry plan.
 func (t *Transaction) endRetries() { t.RetryAt, t.GivenUpAt = nil, nil }
 
-// Retry takes a failed transaction back into processing, as the next attempt. It is refused for a
-// non-retryable failure, and while a purchase is signed or paid. A repeated request changes nothing; neither does the
-// system's request when that retry is not planned any more.
+// Retry moves a failed transaction back to processing, as the next attempt. It is refused for a non-retryable failure,
+// and while a purchase is signed or paid. A signal, which has no id, is idempotent.
 func (s *Store) Retry(ctx context.Context, r Request) (Snapshot, error) {
-	return s.write(ctx, r.Hash, func(w *writing) error {
-		switch {
-		case w.during(r.Attempt + 1), r.System && w.Attempt != r.Attempt:
-			return nil
-		case w.Attempt != r.Attempt:
-			return w.otherAttempt(lifecycle.TransactionActionRetry)
-		}
-
-		err := w.Take(r.step(lifecycle.TransactionActionRetry, ""))
-		switch {
-		case r.System && fault.CodeOf(err) == fault.PaymentUndecided: // money may have moved meanwhile
-			w.dropRetries()
-			return nil
-		case r.System:
-			return passedOver(err)
-		case err != nil:
-			return err
-		}
-
-		return w.fulfil(ctx, r, lifecycle.TransactionActionRetry, "")
-	})
+	return s.request(ctx, r, lifecycle.TransactionActionRetry, "", func(*writing, Transaction) error { return nil })
 }
 
-// dropRetries ends the plan without an event: the state stays.
-func (w *writing) dropRetries() {
-	w.endRetries()
-	w.Edited = true
-}
-
-// StopRetrying ends the system's retries of a failed transaction for good: an operator has ended its workflow, and
-// needs no question.
-func (s *Store) StopRetrying(ctx context.Context, hash string) (Snapshot, error) {
-	return s.write(ctx, hash, func(w *writing) error {
-		if w.NextRetry() != nil || w.GivenUp() {
-			w.dropRetries()
-		}
-		return nil
-	})
-}
-
-// AnyGivenUp reports whether the system has given up a transaction that no operator has handled yet; the index
-// transactions_given_up serves it.
+// AnyGivenUp reports whether the system has given up on a transaction that no operator has handled yet. Served by the
+// index transactions_given_up.
 func (s *Store) AnyGivenUp(ctx context.Context) (bool, error) {
 	return core.Value[bool](ctx, s.db, `SELECT EXISTS (SELECT 1 FROM transactions
 		WHERE `+isGivenUp+`)`)

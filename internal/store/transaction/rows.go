@@ -19,30 +19,33 @@ type Transaction struct {
 	LT         int64  `db:"lt"`
 	AmountNano int64  `db:"amount_nano"`
 	Sender     string `db:"sender"` // raw address
-	// as the sender wrote it; only for the parser
+	// as written by the sender; only for the parser
 	Comment                 string                     `db:"comment"`
 	Username                string                     `db:"username"` // the recipient of the Stars
 	UserID                  *int64                     `db:"user_id"`  // the recipient as a user, if known
 	Stars                   int64                      `db:"stars"`
-	QuotedAt                *time.Time                 `db:"quoted_at"`   // nil: not priced yet
-	ReceiptKey              string                     `db:"receipt_key"` // who has it may read the receipt
-	QuoteNano               int64                      `db:"quote_nano"`  // 0: not priced yet
+	QuotedAt                *time.Time                 `db:"quoted_at"`   // nil: not yet priced
+	ReceiptKey              string                     `db:"receipt_key"` // grants access to the receipt
+	QuoteNano               int64                      `db:"quote_nano"`  // 0: not yet priced
 	Recipient               string                     `db:"recipient"`   // Fragment's name for the username
 	State                   lifecycle.TransactionState `db:"status"`
 	Attempt                 int                        `db:"attempt"` // attempts to buy so far
 	ErrorMessage            string                     `db:"error_message"`
 	ErrorClass              lifecycle.ErrorClass       `db:"error_class"`
 	FragmentTransactionHash string                     `db:"fragment_transaction_hash"` // of our payment on the chain
-	// owed to the sender and not on its way
+	// owed to the sender and not in transit
 	RefundDueNano int64 `db:"refund_due_nano"`
 	// an operator has allowed a refund above the limits
 	RefundApproved bool `db:"refund_approved"`
-	// was owed, and is kept: the transfer would cost more than its amount
+	// was owed, but kept: the transfer would cost more than its amount
 	DustNano        int64      `db:"dust_nano"`
 	NeedsReview     bool       `db:"needs_review"`
 	ReviewReason    string     `db:"review_reason"`
-	ProcessingSince *time.Time `db:"processing_since"` // the last time it was entered
-	StuckAlertedAt  *time.Time `db:"stuck_alerted_at"` // since then
+	ProcessingSince *time.Time `db:"processing_since"` // when it was last entered, or begun after waiting in it
+	// how long payments had been stopped in total by then
+	StoppedBefore  time.Duration `db:"stopped_before"`
+	StuckAlertedAt *time.Time    `db:"stuck_alerted_at"` // since ProcessingSince
+	TakenBy        string        `db:"taken_by"`         // the activity attempt that buys; empty: none has begun
 	// a person has reviewed the deposit
 	DepositConfirmedAt *time.Time `db:"deposit_confirmed_at"`
 	WorkflowStartedAt  *time.Time `db:"workflow_started_at"`
@@ -50,17 +53,15 @@ type Transaction struct {
 	UpdatedAt          time.Time  `db:"updated_at"`
 	RowVersion         int64      `db:"row_version"` // the number of its last event
 
-	// What follows a failure: see NextRetry and GivenUp.
-	RetryOf      int        `db:"retry_of"` // the attempt that the others are about
-	FailingSince *time.Time `db:"failing_since"`
-	Retries      int        `db:"retries"` // by the system, since then
-	RetryAt      *time.Time `db:"retry_at"`
-	GivenUpAt    *time.Time `db:"given_up_at"`
+	Failures  int        `db:"failures"`    // of the order itself; an operator's retry resets it
+	RetryAt   *time.Time `db:"retry_at"`    // when the system retries a failed one; nil: it does not
+	GivenUpAt *time.Time `db:"given_up_at"` // when an operator was notified instead
 
-	DeferredAt    *time.Time `db:"deferred_at"`    // when its payment did not fit into the limit for 24 hours for the first time; nil: it fits
-	DeferredUntil *time.Time `db:"deferred_until"` // when there is room for it
+	DeferredAt    *time.Time `db:"deferred_at"`    // when the 24-hour limit first deferred its payment; nil: it fits
+	DeferredUntil *time.Time `db:"deferred_until"` // when there will be room for it
 
-	Purchase *LastPurchase `db:"purchase"` // that may have moved or has moved money; else the last one; nil: none
+	Purchase *LastPurchase `db:"purchase"` // one that may have moved money, or has; else the last one; nil: none
+	Refund   *PaymentRef   `db:"refund"`   // the live one, else the last; nil: none
 }
 
 // LastPurchase is the purchase that decides which actions a transaction allows.
@@ -73,9 +74,12 @@ type LastPurchase struct {
 func (t Transaction) WorkflowID() string { return lifecycle.TransactionID(t.Hash) }
 
 // Facts are the inputs of the table's guards.
-func (t Transaction) Facts() lifecycle.TransactionFacts { return t.snapshot().Facts() }
+func (t Transaction) Facts() lifecycle.TransactionFacts { return t.Snapshot().Facts() }
 
-// spent reports whether a purchase may have moved or has moved money.
+// WaitsFor is what the transaction waits for, or empty.
+func (t Transaction) WaitsFor() string { return t.Snapshot().WaitsFor() }
+
+// spent reports whether a purchase may have moved money, or has.
 func (t Transaction) spent() bool {
 	return t.Purchase != nil && (t.Purchase.State == PaymentSigned || t.Purchase.State == PaymentPaid)
 }
@@ -86,34 +90,35 @@ type Snapshot struct {
 	// Revision is the number of the row's last event.
 	Revision int64                      `json:"revision"`
 	State    lifecycle.TransactionState `json:"status"`
-	Attempt  int                        `json:"attempt"` // attempts to buy so far; a write names its attempt by it
+	Attempt  int                        `json:"attempt"` // attempts to buy so far; a write identifies its attempt by it
 	UserID   *int64                     `json:"user_id,omitempty"`
-	// a mark that is the same for all transfers of one sender
+	// a pseudonym, the same for all transfers of one sender
 	Sender      string               `json:"sender,omitempty"`
 	ErrorClass  lifecycle.ErrorClass `json:"error_class,omitempty"`
 	Error       string               `json:"error,omitempty"` // its message
 	NeedsReview bool                 `json:"needs_review,omitempty"`
-	// … because of a payment that the record does not know
+	// … because of a payment unknown to the record
 	Lost bool `json:"lost,omitempty"`
-	// … and the order may go on after it
+	// … and the order may continue after it
 	MayGoOn   bool        `json:"may_go_on,omitempty"`
 	Quoted    bool        `json:"quoted,omitempty"`
-	Since     *time.Time  `json:"since,omitempty"`      // processing, the last time it was entered
-	Signed    int         `json:"signed,omitempty"`     // purchases signed since then
-	Purchase  *PaymentRef `json:"purchase,omitempty"`   // that may have moved or has moved money; else the last one
+	Since     *time.Time  `json:"since,omitempty"`      // when processing was last entered
+	Purchase  *PaymentRef `json:"purchase,omitempty"`   // one that may have moved money, or has; else the last one
 	Refund    *PaymentRef `json:"refund,omitempty"`     // the live one, else the last
-	RefundDue int64       `json:"refund_due,omitempty"` // nanoTON owed to the sender and not on its way
+	RefundDue int64       `json:"refund_due,omitempty"` // nanoTON owed to the sender and not in transit
 	// when the system retries a failed one; nil: it does not
 	RetryAt *time.Time `json:"retry_at,omitempty"`
-	GivenUp bool       `json:"given_up,omitempty"` // of a failed one: an operator is asked
+	// when the 24-hour limit has room for its payment; nil: it is not the cause
+	DeferredUntil *time.Time `json:"deferred_until,omitempty"`
+	GivenUp       bool       `json:"given_up,omitempty"` // of a failed one: an operator was notified
 }
 
-// Ended reports whether an attempt to carry out the order has ended.
+// Ended reports whether an attempt to execute the order has ended.
 func (s Snapshot) Ended() bool {
 	return s.State == lifecycle.TransactionProcessed || s.State == lifecycle.TransactionFailed
 }
 
-// Facts are the inputs of the table's guards. After a payment was lost the operator names the payment that bought the
+// Facts are the inputs of the table's guards. After a lost payment the operator names the payment that bought the
 // Stars.
 func (s Snapshot) Facts() lifecycle.TransactionFacts {
 	purchase := PaymentRef{}
@@ -128,19 +133,41 @@ func (s Snapshot) Facts() lifecycle.TransactionFacts {
 	}
 }
 
-// mark distinguishes senders without naming them.
-func mark(sender string) string {
-	sum := sha256.Sum256([]byte(sender))
-	return hex.EncodeToString(sum[:8])
+// WaitsFor is what a transaction waits for, or empty. A signed payment comes first: the chain decides it, whatever else
+// was requested.
+func (s Snapshot) WaitsFor() string {
+	is := func(p *PaymentRef, state PaymentState) bool { return p != nil && p.State == state }
+	switch {
+	case is(s.Purchase, PaymentSigned):
+		return lifecycle.WaitsForPurchase
+	case is(s.Refund, PaymentSigned):
+		return lifecycle.WaitsForRefund
+	case s.State == lifecycle.TransactionFailed && is(s.Refund, PaymentPaid) && !s.Refund.Kept:
+		return lifecycle.WaitsForRefund
+	case s.NeedsReview:
+		return lifecycle.WaitsForOperator
+	case s.State == lifecycle.TransactionProcessed:
+		return ""
+	case s.State != lifecycle.TransactionFailed:
+		return lifecycle.WaitsForPurchase
+	case s.RefundDue > 0:
+		return lifecycle.WaitsForRefund
+	case s.ErrorClass == lifecycle.NonRetryable:
+		return ""
+	case s.RetryAt != nil:
+		return lifecycle.WaitsForRetry
+	default:
+		return lifecycle.WaitsForOperator
+	}
 }
 
 var noTransaction = fault.New(fault.TransactionNotFound, "there is no such transaction")
 
 var transactionColumns = `id, hash, wallet, lt, amount_nano, sender, comment, username, user_id, stars, quote_nano, recipient, status,
 	attempt, error_message, error_class, fragment_transaction_hash, refund_due_nano, needs_review, review_reason, processing_since,
-	quoted_at, receipt_key, stuck_alerted_at, workflow_started_at, created_at, updated_at, row_version, refund_approved, dust_nano, retry_of,
-	failing_since, retries, retry_at, given_up_at, deposit_confirmed_at, deferred_at, deferred_until,
-	` + decidingPurchase + ` AS purchase`
+	quoted_at, receipt_key, stuck_alerted_at, workflow_started_at, created_at, updated_at, row_version, refund_approved, dust_nano,
+	failures, retry_at, given_up_at, stopped_before, taken_by, deposit_confirmed_at, deferred_at, deferred_until,
+	` + decidingPurchase + ` AS purchase, ` + decidingRefund + ` AS refund`
 
 // decidingPurchase is the LastPurchase of a transaction.
 var decidingPurchase = `(SELECT ` + paymentRef + ` || jsonb_build_object('chain_hash', p.chain_hash) FROM payments p
@@ -153,74 +180,59 @@ var decidingRefund = `(SELECT ` + paymentRef + ` FROM payments p
 // paymentRef is the PaymentRef of payment p. The index payments_of finds a transaction's few payments.
 const paymentRef = `jsonb_build_object('id', p.id, 'kind', p.kind, 'state', p.state, 'attempt', p.attempt, 'kept', p.kept_at IS NOT NULL)`
 
-// drivenTransaction is a transaction with everything that its workflow needs.
-type drivenTransaction struct {
-	Transaction
-	Refund *PaymentRef `db:"refund"` // the live one, else the last
-	Signed int         `db:"signed"` // purchases, since processing was entered the last time
-}
+var byHash = `SELECT ` + transactionColumns + ` FROM transactions WHERE hash = $1`
 
-var (
-	drivenColumns = transactionColumns + `,
-	` + decidingRefund + ` AS refund,
-	(SELECT count(*) FROM payments p WHERE p.transaction_hash = hash AND p.` + isPurchase + ` AND p.created_at >= processing_since) AS signed`
-	drivenByHash = `SELECT ` + drivenColumns + ` FROM transactions WHERE hash = $1`
-)
-
-// ByHash returns a transaction.
 func (s *Store) ByHash(ctx context.Context, hash string) (Transaction, error) {
-	return core.One[Transaction](
-		ctx, s.db, noTransaction, `SELECT `+transactionColumns+` FROM transactions WHERE hash = $1`, hash,
-	)
-}
-
-// Receipted is a transaction with what its receipt says beyond the row.
-type Receipted struct {
-	Transaction
-	Refund *PaymentRef `db:"refund"` // the live one, else the last
+	return core.One[Transaction](ctx, s.db, noTransaction, byHash, hash)
 }
 
 var noReceipt = fault.New(fault.ReceiptNotFound, "there is no such receipt")
 
-var receiptColumns = transactionColumns + `, ` + decidingRefund + ` AS refund`
-
-// ByReceipt returns the transaction whose receipt has a key. The index transactions_receipt serves it.
-func (s *Store) ByReceipt(ctx context.Context, key string) (Receipted, error) {
-	return core.One[Receipted](
-		ctx, s.db, noReceipt, `SELECT `+receiptColumns+` FROM transactions WHERE receipt_key = $1`, key,
+// ByReceipt returns the transaction with a receipt key. Served by the index transactions_receipt.
+func (s *Store) ByReceipt(ctx context.Context, key string) (Transaction, error) {
+	return core.One[Transaction](
+		ctx, s.db, noReceipt, `SELECT `+transactionColumns+` FROM transactions WHERE receipt_key = $1`, key,
 	)
 }
 
-// TransactionsFor lists transactions that buy Stars for a user, the newest first, with ids below before; 0: from the
-// newest. The index transactions_user serves it.
-func (s *Store) TransactionsFor(ctx context.Context, userID, before int64, limit int) ([]Receipted, error) {
-	return core.Chosen[Receipted](ctx, s.db, `SELECT `+receiptColumns+` FROM transactions
+// TransactionsFor lists transactions that buy Stars for a user, newest first, with ids below before; 0: from the
+// newest. Served by the index transactions_user.
+func (s *Store) TransactionsFor(ctx context.Context, userID, before int64, limit int) ([]Transaction, error) {
+	return core.Chosen[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions
 		WHERE user_id = $1 AND ($2::bigint = 0 OR id < $2) ORDER BY id DESC LIMIT $3`, userID, before, limit)
 }
 
-// Filter chooses transactions; zero fields choose all.
+// TransactionsTo lists the last hour's transactions that buy Stars for a username in lower case, newest first, with ids
+// below before; 0: from the newest. Served by the index transactions_username.
+func (s *Store) TransactionsTo(ctx context.Context, username string, before int64, limit int) ([]Transaction, error) {
+	return core.Chosen[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions
+		WHERE created_at > now() - interval '1 hour' AND lower(username) = $1 AND ($2::bigint = 0 OR id < $2)
+		ORDER BY id DESC LIMIT $3`, username, before, limit)
+}
+
+// Filter selects transactions; zero fields select all.
 type Filter struct {
 	Status      lifecycle.TransactionState
 	NeedsReview bool
 	Error       string        // failed with this message
-	MayRetry    bool          // failed, and not for good; by transactions_retryable, which the next two narrow
+	MayRetry    bool          // failed, but not for good; by transactions_retryable, which the next two narrow
 	SeenFrom    *time.Time    // detected at or after
 	SeenUntil   *time.Time    // detected before
-	Owed        bool          // money is owed to the sender, and not on its way
+	Owed        bool          // money is owed to the sender and not in transit
 	Attention   bool          // a person has to decide: a review, or a debt
 	HashBegins  string        // hex digits in lower case
-	StuckFor    time.Duration // processing for longer
+	StuckFor    time.Duration // in processing for longer, excluding pauses and holds
 	Before      int64         // ids below this one
 	Limit       int
 }
 
-// List lists transactions, the newest first. The indexes transactions_status, _error, _review, _retryable, _live
-// (also for those with a debt) and the key serve it. "g" is greater than every hexadecimal digit, so it ends the range of a
-// hash prefix.
+// List lists transactions, newest first. Served by the indexes transactions_status, _error, _review, _retryable, _live
+// (also for those with a debt) and the key. "g" sorts after every hexadecimal digit, so it ends the range of a hash
+// prefix.
 func (s *Store) List(ctx context.Context, f Filter) ([]Transaction, error) {
 	return core.Chosen[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions
 		WHERE ($1 = '' OR status = $1) AND (NOT $2 OR needs_review)
-		AND ($3::interval = '0' OR (`+isProcessing+` AND processing_since < now() - $3::interval))
+		AND ($3::interval = '0' OR (`+isProcessing+` AND processing_since < now() - $3::interval AND `+processingFor+` > $3::interval))
 		AND ($4::bigint = 0 OR id < $4) AND (NOT $6 OR (`+mayBeRetried+`))
 		AND (NOT $7 OR refund_due_nano > 0) AND ($8 = '' OR (hash >= $8 AND hash < $8 || 'g'))
 		AND ($9 = '' OR `+isFailed+` AND error_message = $9) AND ($10::timestamptz IS NULL OR created_at >= $10) AND ($11::timestamptz IS NULL OR created_at < $11)
@@ -229,13 +241,13 @@ func (s *Store) List(ctx context.Context, f Filter) ([]Transaction, error) {
 		f.Error, f.SeenFrom, f.SeenUntil, f.Attention)
 }
 
-// EventsOf lists a transaction's events, the oldest first.
+// EventsOf lists a transaction's events, oldest first.
 func (s *Store) EventsOf(ctx context.Context, hash string) ([]core.StreamedEvent, error) {
 	return core.EventsOfEntity(ctx, s.db, lifecycle.WorkloadTransaction, hash)
 }
 
-// Live lists transactions that a workflow has to drive (pending, processing, with an open refund, or to be
-// retried) and that were created at least age ago, with ids above after, ascending.
+// Live lists transactions that a workflow must drive (pending, processing, with an open refund, or to be retried),
+// created at least age ago, with ids above after, ascending.
 func (s *Store) Live(
 	ctx context.Context, age time.Duration, after int64, limit int,
 ) ([]Transaction, error) {
@@ -247,17 +259,17 @@ func (s *Store) Live(
 		) ORDER BY id LIMIT $3`, after, age, limit)
 }
 
-// Unstarted lists those of Live whose workflow was never started, or not since they became live
-// again. The index transactions_unstarted serves it.
+// Unstarted lists the transactions of Live whose workflow was never started, or not since they became live again.
+// Served by the index transactions_unstarted.
 func (s *Store) Unstarted(
 	ctx context.Context, age time.Duration, after int64, limit int,
 ) ([]Transaction, error) {
 	return core.List[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions
-		WHERE workflow_started_at IS NULL AND (`+orderOrDebt+`) AND id > $1 AND created_at < now() - $2::interval
+		WHERE workflow_started_at IS NULL AND (`+orderOrDebt+` OR `+retryPlanned+`) AND id > $1 AND created_at < now() - $2::interval
 		ORDER BY id LIMIT $3`, after, age, limit)
 }
 
-// LiveOf returns those of Live with these hashes. The primary key serves it.
+// LiveOf returns the transactions of Live with these hashes. Served by the primary key.
 func (s *Store) LiveOf(ctx context.Context, age time.Duration, hashes []string) ([]Transaction, error) {
 	return core.List[Transaction](ctx, s.db, `SELECT `+transactionColumns+` FROM transactions t
 		WHERE hash = ANY ($1::text[]) AND created_at < now() - $2::interval AND (`+orderOrDebt+` OR `+retryPlanned+`
@@ -272,40 +284,19 @@ func (s *Store) MarkStarted(ctx context.Context, hash string) error {
 
 // SnapshotOf reads a transaction as its workflow needs it.
 func (s *Store) SnapshotOf(ctx context.Context, hash string) (Snapshot, error) {
-	t, err := core.One[drivenTransaction](ctx, s.db, noTransaction, drivenByHash, hash)
-	if err != nil {
-		return Snapshot{}, err
-	}
-	return t.snapshot(), nil
+	t, err := s.ByHash(ctx, hash)
+	return t.Snapshot(), err
 }
 
-// OrderOf reads a transaction, and the snapshot of the same moment.
-func (s *Store) OrderOf(ctx context.Context, hash string) (Transaction, Snapshot, error) {
-	t, err := core.One[drivenTransaction](ctx, s.db, noTransaction, drivenByHash, hash)
-	if err != nil {
-		return Transaction{}, Snapshot{}, err
-	}
-	return t.Transaction, t.snapshot(), nil
-}
-
-func (t drivenTransaction) snapshot() Snapshot {
-	snapshot := t.Transaction.snapshot()
-	snapshot.Refund, snapshot.Signed = t.Refund, t.Signed
-	return snapshot
-}
-
-// snapshot returns the part of the snapshot that the row contains.
-func (t Transaction) snapshot() Snapshot {
+// Snapshot returns the transaction as its workflow needs it.
+func (t Transaction) Snapshot() Snapshot {
+	mark := sha256.Sum256([]byte(t.Sender)) // distinguishes senders without naming them
 	snapshot := Snapshot{
 		Revision: t.RowVersion, State: t.State, Attempt: t.Attempt, UserID: t.UserID, ErrorClass: t.ErrorClass,
 		Error: t.ErrorMessage, NeedsReview: t.NeedsReview,
 		Lost: t.ReviewReason == ReviewLost, MayGoOn: t.ReviewReason == ReviewDeposit || t.ReviewReason == ReviewAsked, Quoted: t.QuoteNano > 0,
-		Since: t.ProcessingSince, RefundDue: t.RefundDueNano,
-		RetryAt: t.NextRetry(), GivenUp: t.GivenUp(),
-	}
-
-	if t.State == lifecycle.TransactionProcessing {
-		snapshot.Sender = mark(t.Sender)
+		Since: t.ProcessingSince, Refund: t.Refund, RefundDue: t.RefundDueNano,
+		Sender: hex.EncodeToString(mark[:8]), RetryAt: t.RetryAt, GivenUp: t.GivenUpAt != nil, DeferredUntil: t.DeferredUntil,
 	}
 
 	if t.Purchase != nil {

@@ -17,20 +17,20 @@ type Store struct {
 // New returns this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
-// Kinds of counts of transactions besides their states.
+// Kinds of counts of transactions other than their states.
 const (
 	countDays         = "transaction_day"           // all, by the day of detection (UTC)
 	countDaysDone     = "transaction_day_processed" // those that are processed
-	countDaysNano     = "transaction_day_nano"      // what came in, by the day of detection
+	countDaysNano     = "transaction_day_nano"      // amounts received, by the day of detection
 	countDaysStars    = "transaction_day_stars"     // bought, by the same day
 	countDaysTime     = "transaction_day_milliseconds"
 	countErrors       = "transaction_error"        // failed ones, by message
-	countMilliseconds = "transaction_milliseconds" // from detection to processed, together
-	countQueue        = "payment_queue"            // what waits for the wallet's turn or has it; counted on request
+	countMilliseconds = "transaction_milliseconds" // from detection to processed, in total
+	countQueue        = "payment_queue"            // payments that wait for the wallet or hold it; counted on request
 	countReviews      = "transaction_review"       // those that need a review; counted on request
 )
 
-// Part is what the statements about all workloads know of transactions. They are kept for ever.
+// Part describes transactions to statements across all workloads. They are kept forever.
 var Part = core.Part{
 	Workload: lifecycle.WorkloadTransaction,
 	Table:    "transactions",
@@ -49,7 +49,7 @@ var Part = core.Part{
 				`fresh.from_state = ''`, `fresh.to_state = `+core.Literal(lifecycle.TransactionProcessed)),
 		},
 	},
-	Queried: map[string]string{countQueue: `transactions WHERE ` + awaitsTurn, countReviews: `transactions WHERE needs_review`},
+	Queried: map[string]string{countQueue: `transactions WHERE ` + awaitsWallet, countReviews: `transactions WHERE needs_review`},
 	Errors:  `type = 'failed'`,
 	Alerts:  notice.TransactionAlerts,
 }
@@ -74,7 +74,7 @@ func countedBy(from, made, processed string) string {
 	}, ", ") + `) c (kind, key, n) WHERE c.key IS NOT NULL GROUP BY c.kind, c.key`
 }
 
-// PaymentQueue is how many payments have the wallet's turn or wait for it; up to 10,000.
+// PaymentQueue is how many payments hold the wallet or wait for it; up to 10,000.
 func PaymentQueue(o core.OverviewCounts) int64 { return o.Counts[countQueue][""] }
 
 // NeedsReview is how many transactions wait for a person's decision; up to 10,000.

@@ -9,22 +9,19 @@ import (
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
-	"stagecoach/internal/money"
-	"stagecoach/internal/stars"
-	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 )
 
-// Writes by the system name their attempt: a late repetition of an older attempt changes nothing. Each write returns
-// the snapshot of the record afterwards, so that a repeated or late caller reads the outcome there. INVALID_TRANSITION
-// answers people when the status forbids an action; PAYMENT_UNDECIDED answers all callers when a payment forbids it.
+// Writes by the system identify their attempt: a late repetition of an older attempt changes nothing. Each write
+// returns the record's resulting snapshot, from which a repeated or late caller reads the outcome. INVALID_TRANSITION
+// answers people if the status forbids an action; PAYMENT_UNDECIDED answers all callers if a payment forbids it.
 
-// lockedTransaction is a transaction whose wallet is locked: no other writer changes any payment, turn or balance of
+// lockedTransaction is a transaction whose wallet is locked: no other writer changes any payment, claim or balance of
 // that wallet meanwhile.
 type lockedTransaction struct {
-	drivenTransaction
+	Transaction
 	lockedWallet
-	notified []string // types of this change's events that the user is notified of
+	notified []string // types of this change's events of which the user is notified
 }
 
 // The transitions of a locked transaction.
@@ -41,7 +38,7 @@ var transactions = &core.Workload[
 	Name: lifecycle.WorkloadTransaction, Table: lifecycle.Transaction, None: noTransaction,
 	Lock: []string{
 		`SELECT 1 FROM ton_wallets WHERE address = (SELECT wallet FROM transactions WHERE hash = $1) FOR UPDATE`,
-		`SELECT ` + drivenColumns + `, w.*, clock_timestamp() AS now FROM transactions
+		`SELECT ` + transactionColumns + `, w.*, clock_timestamp() AS now FROM transactions
 			CROSS JOIN LATERAL (SELECT ` + walletColumns + ` FROM ton_wallets WHERE address = wallet) w WHERE hash = $1`,
 	},
 	Entity: func(t *lockedTransaction) core.Entity[lifecycle.TransactionState] {
@@ -62,11 +59,11 @@ var transactions = &core.Workload[
 	},
 }
 
-// process begins the next attempt.
 func process(t *lockedTransaction, _ TransactionStep) {
 	t.Attempt++
-	t.ProcessingSince, t.StuckAlertedAt = &t.Now, nil
+	t.ProcessingSince, t.StuckAlertedAt, t.TakenBy = &t.Now, nil, ""
 	t.ErrorMessage, t.ErrorClass = "", ""
+	t.endRetries()
 }
 
 // keepPurchase names the payment that bought the Stars.
@@ -79,13 +76,16 @@ func keepError(t *lockedTransaction, step TransactionStep) { t.ErrorMessage = st
 
 // openReview sets the review and ends the system's retries.
 func openReview(t *lockedTransaction, step TransactionStep) {
-	t.NeedsReview, t.ReviewReason, t.RetryAt = true, step.Comment, nil
+	if t.Attempt == 0 { // it was queued
+		process(t, step)
+	}
+	t.NeedsReview, t.ReviewReason = true, step.Comment
+	t.endRetries()
 }
 
-// closeReview ends the review.
 func closeReview(t *lockedTransaction) { t.NeedsReview, t.ReviewReason = false, "" }
 
-// dropDebt clears the debt, and ends a review that was about nothing else.
+// dropDebt clears the debt, and ends a review that was only about it.
 func dropDebt(t *lockedTransaction, _ TransactionStep) {
 	t.RefundDueNano = 0
 	if t.ReviewReason == ReviewDeposit || t.ReviewReason == ReviewRefundLimit {
@@ -98,22 +98,19 @@ func queueTransaction(batch *pgx.Batch, _ lifecycle.TransactionState, t *lockedT
 	batch.Queue(`UPDATE transactions SET username = $2, user_id = $3, stars = $4, quote_nano = $5, recipient = $6, status = $7, attempt = $8,
 		error_message = $9, error_class = $10, fragment_transaction_hash = $11, refund_due_nano = $12, needs_review = $13,
 		review_reason = $14, processing_since = $15, stuck_alerted_at = $16, row_version = $17, updated_at = $18, refund_approved = $19, dust_nano = $20,
-		retry_of = $21, failing_since = $22, retries = $23, retry_at = $24, given_up_at = $25, deposit_confirmed_at = $26, quoted_at = $27,
+		stopped_before = $21, taken_by = $22, failures = $23, retry_at = $24, given_up_at = $25, deposit_confirmed_at = $26, quoted_at = $27,
 		deferred_at = $28, deferred_until = $29
 		WHERE hash = $1`,
 		t.Hash, t.Username, t.UserID, t.Stars, t.QuoteNano, t.Recipient, t.State, t.Attempt, t.ErrorMessage, t.ErrorClass,
 		t.FragmentTransactionHash, t.RefundDueNano, t.NeedsReview, t.ReviewReason, t.ProcessingSince, t.StuckAlertedAt, t.RowVersion, t.Now,
-		t.RefundApproved, t.DustNano, t.RetryOf, t.FailingSince, t.Retries, t.RetryAt, t.GivenUpAt, t.DepositConfirmedAt,
+		t.RefundApproved, t.DustNano, t.StoppedBefore, t.TakenBy, t.Failures, t.RetryAt, t.GivenUpAt, t.DepositConfirmedAt,
 		t.QuotedAt, t.DeferredAt, t.DeferredUntil)
 
-	batch.Queue(drivenByHash, t.Hash).Query(func(rows pgx.Rows) (err error) {
-		t.drivenTransaction, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[drivenTransaction])
-		return err
-	})
+	read(batch, &t.Transaction, noTransaction, byHash, t.Hash)
 }
 
-// writing is one change of a transaction. Statements about payments, turns and the ledger are sent at once; row and
-// events follow at its end.
+// writing is one change of a transaction. Statements about payments, claims and the ledger are sent at once; the row
+// and events follow at its end.
 type writing struct {
 	*transactionWalk
 	*lockedTransaction
@@ -123,13 +120,20 @@ type writing struct {
 func (s *Store) write(
 	ctx context.Context, hash string, decide func(w *writing) error,
 ) (Snapshot, error) {
-	t, err := core.Change(ctx, s.db, transactions, hash, func(walk *transactionWalk) error {
+	return s.writeFor(ctx, hash, core.Asked{}, decide)
+}
+
+// writeFor is write for a request, which is decided once.
+func (s *Store) writeFor(
+	ctx context.Context, hash string, asked core.Asked, decide func(w *writing) error,
+) (Snapshot, error) {
+	t, err := core.ChangeFor(ctx, s.db, transactions, hash, asked, func(walk *transactionWalk) error {
 		return decide(&writing{walk, walk.Row})
 	})
 	if err != nil {
 		return Snapshot{}, err
 	}
-	return t.snapshot(), nil
+	return t.Snapshot(), nil
 }
 
 // writeIn is write within an open database transaction.
@@ -145,7 +149,7 @@ func (w *writing) during(attempt int) bool {
 	return w.State == lifecycle.TransactionProcessing && w.Attempt == attempt
 }
 
-// passedOver is the answer to the system when the table does not allow its step: the record is ahead, and the snapshot
+// passedOver is the answer to the system if the table does not allow its step: the record is ahead, and the snapshot
 // shows how far.
 func passedOver(err error) error {
 	if fault.CodeOf(err) == fault.InvalidTransition {
@@ -154,8 +158,8 @@ func passedOver(err error) error {
 	return err
 }
 
-// end frees the wallet's turn, and plans the user's notification of the event that has ended an attempt.
-// Of retryable failures only the first one is notified.
+// end lets other orders make requests, and plans the user's notification of the event that ended an attempt. Of
+// retryable failures only the first one is notified.
 func (w *writing) end(ctx context.Context, event string) error {
 	repeated := false
 	if w.State == lifecycle.TransactionFailed && w.ErrorClass != lifecycle.NonRetryable {
@@ -169,11 +173,11 @@ func (w *writing) end(ctx context.Context, event string) error {
 		w.notified = append(w.notified, event)
 	}
 	w.DeferredAt, w.DeferredUntil = nil, nil
-	return w.freeTurn(ctx)
+	return w.closeRequest(ctx)
 }
 
-// failedBefore reports whether the transaction had failed before this change, and whether the system had given it up.
-// It is false for a transaction without a user, because no one would be notified.
+// failedBefore reports whether the transaction had failed before this change, and whether the system had given up on
+// it. It is false for a transaction without a user, because there is nobody to notify.
 func (w *writing) failedBefore(ctx context.Context) (failed, givenUp bool, err error) {
 	if w.UserID == nil {
 		return false, false, nil
@@ -185,75 +189,22 @@ func (w *writing) failedBefore(ctx context.Context) (failed, givenUp bool, err e
 	return failed, givenUp, err
 }
 
-// undecided refuses what must not happen while a payment may have moved money.
-func undecided(p Payment) error {
-	return fault.New(fault.PaymentUndecided, "a %s of this transaction is %s", p.Kind, p.State).With("state", p.State)
-}
-
-// otherAttempt refuses a person's request about an attempt that is not, or no longer, the transaction's.
-func (w *writing) otherAttempt(action lifecycle.TransactionAction) error {
-	return fault.New(
-		fault.InvalidTransition, "transaction is %s, in attempt %d: %s was asked for another one", w.State, w.Attempt, action,
-	).With("current", w.State).With("requested", action)
-}
-
-// Lock takes a pending transaction into processing, as attempt 1. It leaves any other as it is.
-func (s *Store) Lock(ctx context.Context, hash string) (Snapshot, error) {
-	return s.write(ctx, hash, func(w *writing) error {
-		return passedOver(w.Take(TransactionStep{Action: lifecycle.TransactionActionLock}))
+// FailPending fails a queued order that cannot be executed, with the table's two steps in one change. Any other
+// transaction stays as it is.
+func (s *Store) FailPending(ctx context.Context, f Failure) (Snapshot, error) {
+	return s.write(ctx, f.Hash, func(w *writing) error {
+		if err := w.Take(TransactionStep{Action: lifecycle.TransactionActionLock}); err != nil {
+			return passedOver(err)
+		}
+		return w.fail(ctx, f)
 	})
 }
 
-// Quote is what a transaction buys.
-type Quote struct {
-	Hash      string
-	Attempt   int
-	Username  string // as parsed from the comment, without "@"
-	Stars     int64  // 0: not known yet
-	PriceNano int64  // 0: not known yet
-	Recipient string
-}
-
-// SaveQuote stores what is known about an order: all of it, or as much as is known before the order is refused. It
-// moves no money. Once a purchase is signed the order stays as it is.
-func (s *Store) SaveQuote(ctx context.Context, q Quote) (Snapshot, error) {
-	return s.write(ctx, q.Hash, func(w *writing) error {
-		if !w.during(q.Attempt) || w.spent() {
-			return nil
-		}
-
-		w.Username, w.Stars, w.QuoteNano, w.Recipient = q.Username, q.Stars, q.PriceNano, q.Recipient
-		w.QuotedAt, w.Edited = nil, true
-		if q.PriceNano > 0 {
-			w.QuotedAt = &w.Now
-		}
-		if err := w.notePrice(ctx, q); err != nil {
-			return err
-		}
-		return w.DB.QueryRow(ctx, `SELECT (SELECT id FROM users
-			WHERE username = $1)`, account.PlainUsername(q.Username)).Scan(&w.UserID)
-	})
-}
-
-// notePrice keeps what the fewest Stars cost now, for the monitor: a transfer that cannot buy them is no order. Small moves are
-// not written.
-func (w *writing) notePrice(ctx context.Context, q Quote) error {
-	if q.PriceNano == 0 || q.Stars == 0 {
-		return nil
-	}
-	least, err := money.Nano(q.PriceNano).MulDiv(stars.Least, q.Stars)
-	if err != nil || int64(least)-w.LeastNano < w.LeastNano/50 && w.LeastNano-int64(least) < w.LeastNano/50 {
-		return nil //nolint:nilerr // a price that is too large to compute with stays unknown
-	}
-	_, err = w.DB.Exec(ctx, `UPDATE ton_wallets SET least_nano = $2 WHERE address = $1`, w.Address, least)
-	return err
-}
-
-// Finish ends a transaction as processed, with the hash of the purchase, which must be paid and kept. A
-// transaction that needs review stays as it is: only a person ends that.
+// Finish ends a transaction as processed, with the hash of its purchase, which must be paid and kept. A transaction
+// that needs review stays as it is: only a person ends that.
 //
-// done says that the session's last purchase is done, as Fragment said after the last read of the payment. Without a
-// proof that the Stars of this purchase are sent it is refused with PAYMENT_UNDECIDED.
+// done means that the session's last purchase is done, according to Fragment after the last read of the payment.
+// Without a proof that this purchase's Stars were sent it is refused with PAYMENT_UNDECIDED.
 func (s *Store) Finish(ctx context.Context, hash string, attempt int, done bool) (Snapshot, error) {
 	return s.write(ctx, hash, func(w *writing) error {
 		if !w.during(attempt) {
@@ -267,24 +218,21 @@ func (s *Store) Finish(ctx context.Context, hash string, attempt int, done bool)
 		if err != nil {
 			return err
 		}
-		if err := w.prove(ctx, done); err != nil {
+
+		// While its request is the session's last, Fragment's report about the last one concerns it. Afterwards that report
+		// proves nothing: instead the chain shows that Fragment's account has kept exactly the requested amount, in time, and
+		// Fragment has accepted the confirmation.
+		proven, err := core.Values[string](ctx, w.DB, `UPDATE payments SET proof = CASE WHEN `+isLast+` THEN 'shop' ELSE 'chain' END
+			WHERE id = $1 AND CASE WHEN `+isLast+` THEN $2 ELSE `+ownProof+` END RETURNING proof`, w.Purchase.ID, done)
+		if err != nil {
 			return err
+		}
+		if len(proven) == 0 {
+			return fault.New(fault.PaymentUndecided, "there is no proof that the Stars were sent").Retry()
 		}
 
 		return w.end(ctx, lifecycle.TransactionFinished)
 	})
-}
-
-// prove records why the Stars of the purchase count as sent. While its request is the last of the session, what
-// Fragment says of the last one is about it. Later that says nothing: then the chain shows that Fragment's account has
-// kept exactly what was asked for, in time, and Fragment has taken the confirmation.
-func (w *writing) prove(ctx context.Context, done bool) error {
-	proven, err := core.Values[string](ctx, w.DB, `UPDATE payments SET proof = CASE WHEN `+isLast+` THEN 'shop' ELSE 'chain' END
-		WHERE id = $1 AND CASE WHEN `+isLast+` THEN $2 ELSE `+ownProof+` END RETURNING proof`, w.Purchase.ID, done)
-	if err == nil && len(proven) == 0 {
-		err = fault.New(fault.PaymentUndecided, "nothing proves that the Stars are sent").Retry()
-	}
-	return err
 }
 
 // ownProof is true of a paid purchase that proves itself.
@@ -292,45 +240,71 @@ const ownProof = `coalesce(kept_at IS NOT NULL AND arrived_at <= link_until AND 
 
 // Failure is why a transaction failed.
 type Failure struct {
-	Hash    string
-	Attempt int
-	Message string // for people, in the spelling of the specification
+	Claim          // of the failed attempt
+	Message string // for people, as spelled in the specification
 	Class   lifecycle.ErrorClass
-	Refund  bool // owe the amount to the sender, when the class is non-retryable
+	Refund  bool // owe the amount to the sender if the class is non-retryable
 	Retry   RetryPolicy
 }
 
-// Fail ends the attempt: processing becomes failed, and the wallet's turn is free. It is refused while
-// a purchase is signed or paid: then only the chain, or a person, decides. A transaction that needs review stays as it
-// is: an unknown outcome must neither be retried nor refunded.
+// Fail ends an attempt to buy, begun or not: the order becomes failed. It is refused while a purchase is signed or
+// paid: only the chain, or a person, decides then. A transaction that needs review stays as it is, because an unknown
+// outcome must neither be retried nor refunded. So does one held by another attempt.
 func (s *Store) Fail(ctx context.Context, f Failure) (Snapshot, error) {
 	return s.write(ctx, f.Hash, func(w *writing) error {
-		if !w.during(f.Attempt) {
+		if !w.has(f.Claim) || w.State == lifecycle.TransactionProcessed {
 			return nil
 		}
-		if err := w.Take(TransactionStep{Action: lifecycle.TransactionActionFail, Comment: f.Message}); err != nil {
+		if err := w.enter(); err != nil {
 			return passedOver(err)
 		}
-
-		w.ErrorClass = f.Class
-
-		var err error
-		switch {
-		case f.Class != lifecycle.NonRetryable:
-			err = w.planRetry(ctx, f.Retry)
-		case f.Refund:
-			err = w.oweDeposit(ctx)
-		}
-
-		if err != nil {
-			return err
-		}
-		return w.end(ctx, lifecycle.TransactionFailure)
+		return w.fail(ctx, f)
 	})
 }
 
-// oweDeposit sets aside everything that the sender has paid, unless that was done before, or the purchase may have
-// spent it.
+// fail is Fail for an order in processing.
+func (w *writing) fail(ctx context.Context, f Failure) error {
+	if err := w.Take(TransactionStep{Action: lifecycle.TransactionActionFail, Comment: f.Message}); err != nil {
+		return passedOver(err)
+	}
+
+	w.ErrorClass = f.Class
+
+	var err error
+	switch {
+	case f.Class != lifecycle.NonRetryable:
+		err = w.planRetry(ctx, f.Retry)
+	case f.Refund:
+		err = w.oweDeposit(ctx)
+	}
+
+	if err != nil {
+		return err
+	}
+	return w.end(ctx, lifecycle.TransactionFailure)
+}
+
+// Stop fails a transaction whatever its attempt, like Fail; a pending one is locked with the same change. The system
+// does not retry one that has already failed: an operator has ended its workflow, and needs no notification.
+func (s *Store) Stop(ctx context.Context, f Failure) (Snapshot, error) {
+	return s.write(ctx, f.Hash, func(w *writing) error {
+		if err := passedOver(w.Take(TransactionStep{Action: lifecycle.TransactionActionLock})); err != nil {
+			return err
+		}
+
+		if w.State == lifecycle.TransactionProcessing {
+			return w.fail(ctx, f)
+		}
+		if w.RetryAt != nil || w.GivenUpAt != nil {
+			w.endRetries()
+			w.Edited = true // without an event: the state stays
+		}
+		return nil
+	})
+}
+
+// oweDeposit sets aside everything that the sender paid, unless that was done before, or the purchase may have spent
+// it.
 func (w *writing) oweDeposit(ctx context.Context) error {
 	if w.spent() {
 		return nil
@@ -344,14 +318,13 @@ func (w *writing) oweDeposit(ctx context.Context) error {
 	return w.owe(ctx, cause, w.AmountNano)
 }
 
-// owe sets money aside that goes back to the sender.
+// owe sets aside money that goes back to the sender.
 func (w *writing) owe(ctx context.Context, cause string, nano int64) error {
 	w.RefundDueNano += nano
 	return post(ctx, w.DB, w.Address, &w.Hash, cause, amounts{AccountReceived: nano, AccountRefundDue: -nano})
 }
 
-// Review requests a person's review of a transaction in processing; reason is a word for machines. The first
-// reason stays.
+// Review requests a review of a transaction in processing; reason is a machine-readable word. The first reason stays.
 func (s *Store) Review(
 	ctx context.Context, hash string, attempt int, reason string,
 ) (Snapshot, error) {
@@ -363,7 +336,7 @@ func (s *Store) Review(
 	})
 }
 
-// review sets the review, whatever the status. Nothing is signed until a person has checked it.
+// review requests the review, whatever the status. Nothing is signed until a person has checked the transaction.
 func (w *writing) review(ctx context.Context, reason string) error {
 	if w.NeedsReview {
 		return nil
@@ -374,15 +347,21 @@ func (w *writing) review(ctx context.Context, reason string) error {
 	return nil
 }
 
-// MarkStuck records, once for each time that processing is entered, that a transaction is in it for too long. It
-// returns true while that is so: people should be notified.
-func (s *Store) MarkStuck(ctx context.Context, hash string, attempt int) (stuck bool, err error) {
+// MarkStuck records, once per entry into processing, that a transaction has been in it for longer than a time, and that
+// people should be notified. Pauses and holds do not count. later is when to check again; 0: it is stuck.
+func (s *Store) MarkStuck(ctx context.Context, hash string, after time.Duration) (later time.Duration, err error) {
+	later, err = core.Value[time.Duration](ctx, s.db, `SELECT CASE WHEN `+isProcessing+` AND NOT EXISTS (SELECT FROM switches WHERE since IS NOT NULL)
+		THEN greatest($2::interval - `+processingFor+`, '0') ELSE $2 END FROM transactions WHERE hash = $1`, hash, after)
+	if err != nil || later > 0 {
+		return later, err
+	}
+
 	_, err = s.write(ctx, hash, func(w *writing) error {
-		if stuck = w.during(attempt); stuck && w.StuckAlertedAt == nil {
+		if w.State == lifecycle.TransactionProcessing && w.StuckAlertedAt == nil {
 			w.StuckAlertedAt = &w.Now
 			w.Note(lifecycle.TransactionStuck)
 		}
 		return nil
 	})
-	return stuck, err
+	return 0, err
 }

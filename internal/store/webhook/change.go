@@ -12,21 +12,21 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// entity is how events name a webhook.
+// entity is a webhook's id in events.
 func entity(id int64) string { return strconv.FormatInt(id, 10) }
 
-// begins is what every change by the owner does: the sender at work loses its claim and stops after the present event,
-// and the workflow has to be signalled.
+// begins is common to all changes by the owner: the active sender loses its claim and stops after the current event,
+// and the workflow must be signalled.
 const begins = `claim = claim + 1, waiting = false, woken_at = now(), updated_at = now()`
 
-// Change is a change by the owner; what is nil stays.
+// Change is a change by the owner; nil fields stay.
 type Change struct {
 	Address   *string
 	Workloads []string
-	TokenID   *int64 // the token of the request: an endpoint with another address ends with it
+	TokenID   *int64 // the requesting token: an endpoint given another address ends with it
 }
 
-// Change changes a webhook of a user.
+// Change changes a user's webhook.
 func (s *Store) Change(ctx context.Context, userID, id int64, c Change) (Webhook, error) {
 	var sealed []byte
 	if c.Address != nil {
@@ -37,7 +37,7 @@ func (s *Store) Change(ctx context.Context, userID, id int64, c Change) (Webhook
 		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, sealed, c.Workloads, c.TokenID)
 }
 
-// Rotate gives a webhook of a user another secret. The one before signs too, for overlap.
+// Rotate gives a user's webhook a new secret. The old one also signs, for overlap.
 func (s *Store) Rotate(
 	ctx context.Context, userID, id int64, secret string, overlap time.Duration,
 ) (Webhook, error) {
@@ -45,19 +45,19 @@ func (s *Store) Rotate(
 		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, s.db.Sealer.Seal(secret, secretPlace(userID, id)), overlap)
 }
 
-// Replay lets a webhook of a user continue after another place in the stream of events.
+// Replay makes a user's webhook continue after another position in the event stream.
 func (s *Store) Replay(ctx context.Context, userID, id int64, after core.Cursor) (Webhook, error) {
 	return s.one(ctx, s.db, `UPDATE webhooks SET xid = $3::text::xid8, event_id = $4, events_lost = false, `+begins+`
 		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id, after.XIDText(), after.ID)
 }
 
-// AskTest asks for a test event, which is sent whatever the state of the webhook.
+// AskTest requests a test event, which is sent whatever the webhook's state.
 func (s *Store) AskTest(ctx context.Context, userID, id int64) (Webhook, error) {
 	return s.one(ctx, s.db, `UPDATE webhooks SET test_asked_at = clock_timestamp(), `+begins+`
 		WHERE id = $2 AND user_id = $1 RETURNING `+columns, userID, id)
 }
 
-// Pause pauses a webhook of a user at the request of the owner. A paused one stays as it is.
+// Pause pauses a user's webhook at the owner's request. A paused one stays as it is.
 func (s *Store) Pause(ctx context.Context, userID, id int64) (Webhook, error) {
 	paused, err := s.move(ctx, core.Event{
 		Type: lifecycle.WebhookPause, From: lifecycle.WebhookActive, To: lifecycle.WebhookPaused, ActorID: &userID,
@@ -69,8 +69,8 @@ func (s *Store) Pause(ctx context.Context, userID, id int64) (Webhook, error) {
 	return paused, err
 }
 
-// Resume lets a webhook of a user send again, from the place that it has reached. An active one sends at once.
-// One whose token has ended ends with the token of the request from now on.
+// Resume resumes a user's webhook from its position. An active one sends at once. One whose token has ended is bound to
+// the request's token from now on.
 func (s *Store) Resume(ctx context.Context, userID, id int64, tokenID *int64) (Webhook, error) {
 	if err := s.db.Do(ctx, `UPDATE webhooks SET token_id = $3 WHERE id = $2 AND user_id = $1
 		AND EXISTS (SELECT 1 FROM tokens WHERE tokens.id = token_id AND least(revoked_at, expires_at) <= now())`, userID, id, tokenID); err != nil {
@@ -86,8 +86,8 @@ func (s *Store) Resume(ctx context.Context, userID, id int64, tokenID *int64) (W
 	return resumed, err
 }
 
-// Stop pauses a webhook because of its receiver or its owner, who is told; the owner of an agent is told in its place. A claim other than 0 must be the last
-// one. stopped: it was active.
+// Stop pauses a webhook because of its receiver or its owner, and notifies the owner, or an agent's owner instead of
+// the agent. A nonzero claim must be the last one. stopped: it was active.
 func (s *Store) Stop(ctx context.Context, id, claim int64, why fault.Code) (stopped bool, err error) {
 	paused, err := s.move(ctx, core.Event{
 		Type: lifecycle.WebhookPause, From: lifecycle.WebhookActive, To: lifecycle.WebhookPaused, Comment: string(why),
@@ -95,8 +95,8 @@ func (s *Store) Stop(ctx context.Context, id, claim int64, why fault.Code) (stop
 	return paused.ID != 0, err
 }
 
-// StopFailing pauses a webhook whose receiver fails, and tells its owner. stopped is false when it does not
-// fail.
+// StopFailing pauses a webhook whose receiver is failing, and notifies its owner. stopped is false if it is not
+// failing.
 func (s *Store) StopFailing(ctx context.Context, id int64) (stopped bool, err error) {
 	paused, err := s.move(ctx, core.Event{
 		Type: lifecycle.WebhookPause, From: lifecycle.WebhookActive, To: lifecycle.WebhookPaused,
@@ -105,8 +105,8 @@ func (s *Store) StopFailing(ctx context.Context, id int64) (stopped bool, err er
 	return paused.ID != 0, err
 }
 
-// move changes the state of the webhook that the condition finds while it is in the event's state, and writes the event
-// with it. The condition has the parameters $1 and $4; zero: nothing was found.
+// move changes the state of the webhook matched by the condition, if it is in the event's state, and writes the event
+// with it. The condition has the parameters $1 and $4; zero: no match.
 func (s *Store) move(
 	ctx context.Context, e core.Event, tell bool, where string, id, other int64,
 ) (moved Webhook, err error) {
@@ -137,7 +137,7 @@ func (s *Store) move(
 	return moved, err
 }
 
-// Remove deletes a webhook of a user. Its events stay for a while, as those of anything else.
+// Remove deletes a user's webhook. Its events stay for a while, like all others.
 func (s *Store) Remove(ctx context.Context, userID, id int64) error {
 	return s.db.InTx(ctx, func(tx pgx.Tx) error {
 		gone, err := core.One[row](

@@ -11,14 +11,13 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// Begin claims a webhook for a sender: earlier senders can write nothing more. WEBHOOK_NOT_FOUND: it was
-// deleted.
+// Begin claims a webhook for a sender: earlier senders can no longer write. WEBHOOK_NOT_FOUND: it was deleted.
 func (s *Store) Begin(ctx context.Context, id int64) (Webhook, error) {
 	return s.one(ctx, s.db, `UPDATE webhooks SET claim = claim + 1, waiting = false, woken_at = NULL, updated_at = now()
 		WHERE id = $1 RETURNING `+columns, id)
 }
 
-// Advance records that a webhook has sent or skipped all events up to a place; delivered: the receiver has taken
+// Advance records that a webhook has sent or skipped all events up to a position; delivered: the receiver has accepted
 // the last one. held: the claim is the last one. Otherwise nothing is written.
 func (s *Store) Advance(
 	ctx context.Context, id, claim int64, to core.Cursor, delivered bool,
@@ -29,26 +28,26 @@ func (s *Store) Advance(
 		WHERE id = $1 AND claim = $2`, id, claim, to.XIDText(), to.ID, delivered)
 }
 
-// LoseEvents records that events after the place of a webhook were deleted, up to a floor. The receiver is told next.
+// LoseEvents records that events after a webhook's position were deleted, up to a floor. The receiver is notified next.
 func (s *Store) LoseEvents(ctx context.Context, id, claim int64, floor core.Cursor) (held bool, err error) {
 	return s.claimed(ctx, `UPDATE webhooks SET floor_xid = $3::text::xid8, floor_id = $4, events_lost = true, updated_at = now()
 		WHERE id = $1 AND claim = $2`, id, claim, floor.XIDText(), floor.ID)
 }
 
-// ToldOfLostEvents records that the receiver knows that events were lost.
+// ToldOfLostEvents records that the receiver was notified of lost events.
 func (s *Store) ToldOfLostEvents(ctx context.Context, id, claim int64) (held bool, err error) {
 	return s.claimed(
 		ctx, `UPDATE webhooks SET events_lost = false, updated_at = now() WHERE id = $1 AND claim = $2`, id, claim,
 	)
 }
 
-// Fail records why the receiver did not take an event.
+// Fail records why the receiver did not accept an event.
 func (s *Store) Fail(ctx context.Context, id, claim int64, why fault.Code) (held bool, err error) {
 	return s.claimed(ctx, `UPDATE webhooks SET failing_since = coalesce(failing_since, now()), last_error = $3, updated_at = now()
 		WHERE id = $1 AND claim = $2`, id, claim, why)
 }
 
-// Tested records the outcome of a test event; empty: the receiver has taken it.
+// Tested records the outcome of a test event; empty: the receiver accepted it.
 func (s *Store) Tested(ctx context.Context, id int64, why fault.Code) error {
 	return s.db.Do(ctx, `UPDATE webhooks SET tested_at = clock_timestamp(), test_error = $2 WHERE id = $1`, id, why)
 }
@@ -58,12 +57,11 @@ func (s *Store) claimed(ctx context.Context, sql string, args ...any) (held bool
 	return tag.RowsAffected() == 1, core.Unavailable(err)
 }
 
-// Rest lets a webhook wait that has sent or skipped all events up to a place. It does not when there are events
-// after the place that have woken their webhooks already, without this one: they are to be read first.
+// Rest makes a webhook wait that has sent or skipped all events up to a position, unless events after the position have
+// already woken webhooks, but not this one: they must be read first.
 //
-// The lock on webhook_cursor makes this and Wake follow one another. Either this is first: then Wake
-// sees that the webhook waits. Or Wake is first: then the second statement, whose snapshot is taken with the
-// lock held, sees the events that Wake has read.
+// The lock on webhook_cursor orders this and Wake. If this is first, Wake sees that the webhook waits. If Wake is
+// first, the second statement, whose snapshot is taken under the lock, sees the events that Wake has read.
 func (s *Store) Rest(ctx context.Context, id, claim int64, at core.Cursor) (rests bool, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}

@@ -12,7 +12,7 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// WakeCursor returns the place in the stream of events up to which waiting webhooks were woken. The table has one row.
+// WakeCursor returns the position in the event stream up to which waiting webhooks were woken. The table has one row.
 func (s *Store) WakeCursor(ctx context.Context) (core.Cursor, error) {
 	place, err := core.One[struct {
 		XID uint64 `db:"xid"`
@@ -21,8 +21,8 @@ func (s *Store) WakeCursor(ctx context.Context) (core.Cursor, error) {
 	return core.Cursor{XID: place.XID, ID: place.ID}, err
 }
 
-// seers finds who may see one of the events with the workloads $1 and owners $2, of which $3 are the tasks: as an
-// Audience does, but from the events to the users.
+// seers finds the users who may see one of the events with the workloads $1 and owners $2, of which $3 are the tasks:
+// as an Audience does, but from the events to the users.
 const seers = `WITH happened AS (SELECT * FROM unnest($1::text[], $2::bigint[]) e (workload, owner_id)),
 	touched AS (SELECT creator_id, assignee_id, workspace_id, visibility FROM tasks WHERE id = ANY ($3::bigint[])),
 	seers AS (
@@ -35,12 +35,12 @@ const seers = `WITH happened AS (SELECT * FROM unnest($1::text[], $2::bigint[]) 
 
 const ofTasks = `'` + lifecycle.WorkloadTask + `'`
 
-// Wake wakes the waiting webhooks whose users may see one of the events that follow a place, and moves the
-// place past the events: both or neither. The caller signals their workflows; a row that stays woken without a sender
-// is found by Unanswered. A webhook that waits has nothing to send of the events before the place. moved is
-// false when another process has moved the place.
+// Wake wakes the waiting webhooks whose users may see one of the events after a position, and moves the position past
+// the events: both or neither. The caller signals their workflows; Unanswered finds a row that stays woken without a
+// sender. A waiting webhook has nothing to send from before the position. moved is false if another process has moved
+// the position.
 //
-// It begins at those who may see the events and finds their webhooks by webhooks_waiting: others are not read.
+// It starts from the users who may see the events and finds their webhooks by webhooks_waiting: others are not read.
 func (s *Store) Wake(
 	ctx context.Context, from core.Cursor, events []core.StreamedEvent,
 ) (woken []int64, moved bool, err error) {
@@ -77,38 +77,37 @@ func (s *Store) Wake(
 	return woken, moved, err
 }
 
-// stuckAfter is how long a webhook that does not wait may stay as it is before its workflow is signalled again: much
-// longer than one activity, or, when its receiver fails, than the longest pause between two tries.
+// stuckAfter is how long a webhook that does not wait may stay unchanged before its workflow is signalled again: much
+// longer than one activity or, if its receiver is failing, than the longest delay between two attempts.
 const stuckAfter = `CASE WHEN failing_since IS NULL THEN interval '10 minutes' ELSE interval '2 hours' END`
 
-// Unanswered is a webhook that was woken, but no sender has begun since.
+// Unanswered is a webhook that was woken without a sender having begun since.
 type Unanswered struct {
 	ID      int64     `db:"id"`
 	WokenAt time.Time `db:"woken_at"`
-	Failing bool      `db:"failing"` // its sender may pause between two tries
+	Failing bool      `db:"failing"` // its sender may be delaying the next attempt
 }
 
-// Unanswered returns up to limit webhooks that were woken some time ago, but no sender has begun since: the
-// process that should have signalled is gone, or others are before them in the queue. The index webhooks_woken serves
-// it.
+// Unanswered returns up to limit webhooks woken some time ago without a sender having begun since: the process that
+// should have signalled is gone, or others are ahead in the queue. Served by the index webhooks_woken.
 func (s *Store) Unanswered(ctx context.Context, age time.Duration, limit int) ([]Unanswered, error) {
 	return core.List[Unanswered](ctx, s.db, `SELECT id, woken_at, failing_since IS NOT NULL AS failing FROM webhooks
 		WHERE woken_at < now() - $1::interval ORDER BY woken_at LIMIT $2`, age, limit)
 }
 
-// Signalled records that the workflow of a webhook has the signal, unless it was woken again meanwhile.
+// Signalled records that a webhook's workflow has the signal, unless it was woken again meanwhile.
 func (s *Store) Signalled(ctx context.Context, id int64, wokenAt time.Time) error {
 	return s.db.Do(ctx, `UPDATE webhooks SET woken_at = NULL WHERE id = $1 AND woken_at = $2`, id, wokenAt)
 }
 
-// Active returns those of these webhooks that need a workflow.
+// Active returns which of these webhooks need a workflow.
 func (s *Store) Active(ctx context.Context, ids []int64) ([]int64, error) {
 	return core.Values[int64](ctx, s.db, `SELECT id FROM webhooks WHERE id = ANY ($1::bigint[])
 		AND state = `+core.Literal(lifecycle.WebhookActive), ids)
 }
 
-// Live returns up to limit webhooks with ids above after, ascending, that need a workflow, and which of them it
-// has to be signalled: they neither wait nor send.
+// Live returns up to limit webhooks that need a workflow, with ids above after, ascending, and whether the workflow
+// must be signalled because the webhook neither waits nor sends.
 func (s *Store) Live(ctx context.Context, age time.Duration, after int64, limit int) ([]Live, error) {
 	return core.List[Live](ctx, s.db, `SELECT id, NOT waiting AND updated_at < now() - `+stuckAfter+` AS stuck FROM webhooks
 		WHERE id > $1 AND state = `+core.Literal(lifecycle.WebhookActive)+` AND created_at < now() - $3::interval

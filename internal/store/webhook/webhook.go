@@ -1,5 +1,5 @@
-// Package webhook stores the endpoints of users that get events: where they are, how far each one is, and which of them
-// wait for the next event.
+// Package webhook stores users' webhook endpoints: where they are, how far each one is, and which of them wait for the
+// next event.
 package webhook
 
 import (
@@ -23,15 +23,14 @@ type Store struct {
 // New returns this part of a database.
 func New(db *core.DB) *Store { return &Store{db: db} }
 
-// Webhook is an endpoint. Its address and its secrets are encrypted in the record; no error, log or history contains
-// them.
+// Webhook is an endpoint. Its address and secrets are encrypted in the record and appear in no error, log or history.
 type Webhook struct {
 	row
 	Address string
-	Secrets []string // that sign now: the present one first
+	Secrets []string // currently signing: the newest first
 }
 
-// row is a webhook as the record has it.
+// row is a webhook as recorded.
 type row struct {
 	ID             int64      `db:"id"`
 	UserID         int64      `db:"user_id"`
@@ -48,20 +47,20 @@ type row struct {
 	EventID      int64      `db:"event_id"`
 	FloorXID     uint64     `db:"floor_xid"`
 	FloorID      int64      `db:"floor_id"`
-	EventsLost   bool       `db:"events_lost"` // some after the cursor were deleted: the receiver is told next
+	EventsLost   bool       `db:"events_lost"` // some after the cursor were deleted: the receiver is notified next
 	Claim        int64      `db:"claim"`       // of the last sender
 	Waiting      bool       `db:"waiting"`     // it has seen all events
 	FailingSince *time.Time `db:"failing_since"`
-	LastError    fault.Code `db:"last_error"` // of the last failure, while it fails
+	LastError    fault.Code `db:"last_error"` // of the last failure, while it is failing
 	DeliveredAt  *time.Time `db:"delivered_at"`
 
 	TestAskedAt *time.Time `db:"test_asked_at"`
 	TestedAt    *time.Time `db:"tested_at"`
-	TestError   fault.Code `db:"test_error"` // of the last test; empty: it was received
+	TestError   fault.Code `db:"test_error"` // of the last test; empty: received
 	CreatedAt   time.Time  `db:"created_at"`
 	UpdatedAt   time.Time  `db:"updated_at"`
 
-	TokenEndsAt *time.Time `db:"token_ends_at"` // of the token by which it was made; nil: none, or it has no end
+	TokenEndsAt *time.Time `db:"token_ends_at"` // of the token that made it; nil: none, or no end
 }
 
 const columns = `id, user_id, address, secret, previous_secret, previous_until, workloads, state, reason, version,
@@ -69,35 +68,35 @@ const columns = `id, user_id, address, secret, previous_secret, previous_until, 
 	test_asked_at, tested_at, test_error, created_at, updated_at,
 	(SELECT least(revoked_at, expires_at) FROM tokens WHERE tokens.id = token_id) AS token_ends_at`
 
-// Cursor is the place after the last event that was sent or skipped.
+// Cursor is the position after the last event sent or skipped.
 func (r row) Cursor() core.Cursor { return core.Cursor{XID: r.XID, ID: r.EventID} }
 
-// Floor is the place of the last deleted event that the receiver knows of, or is told of next.
+// Floor is the position of the last deleted event of which the receiver knows, or is notified next.
 func (r row) Floor() core.Cursor { return core.Cursor{XID: r.FloorXID, ID: r.FloorID} }
 
-// Testing reports whether a test event was asked for and not sent yet.
+// Testing reports whether a test event was requested but not yet sent.
 func (r row) Testing() bool {
 	return r.TestAskedAt != nil && (r.TestedAt == nil || r.TestedAt.Before(*r.TestAskedAt))
 }
 
-// Orphaned reports whether the token by which the endpoint was made has ended: nothing is sent to it any more.
+// Orphaned reports whether the token that made the endpoint has ended: nothing more is sent to it.
 func (r row) Orphaned() bool { return r.TokenEndsAt != nil && !r.TokenEndsAt.After(time.Now()) }
 
-// Wants reports whether the endpoint asks for an event.
+// Wants reports whether the endpoint subscribes to an event.
 func (r row) Wants(event core.StreamedEvent) bool {
 	return len(r.Workloads) == 0 || slices.Contains(r.Workloads, lifecycle.OfWorkload(event.Workload))
 }
 
 var none = fault.New(fault.WebhookNotFound, "there is no such webhook")
 
-// Quota limits the webhooks of a user.
+// Quota limits a user's webhooks.
 var Quota = core.Quota{
 	Name:   "webhooks",
 	Things: `FROM webhooks WHERE user_id = %s`,
 	Above:  `SELECT user_id, count(*) FROM webhooks GROUP BY 1 HAVING count(*) > %d`,
 }
 
-// Places of the encrypted values of a webhook. A rotated secret becomes the previous one as it is: both have one place.
+// Places of a webhook's encrypted values. A rotated secret becomes the previous one unchanged: both share a place.
 func addressPlace(userID, id int64) core.Place {
 	return core.PlaceOf("webhooks", "address", fmt.Sprintf("%d/%d", userID, id))
 }
@@ -106,7 +105,7 @@ func secretPlace(userID, id int64) core.Place {
 	return core.PlaceOf("webhooks", "secret", fmt.Sprintf("%d/%d", userID, id))
 }
 
-// open decrypts what a row keeps secret.
+// open decrypts a row's secrets.
 func (s *Store) open(r row) (w Webhook, err error) {
 	w.row = r
 	if w.Address, err = s.db.Sealer.Open(r.SealedAddress, addressPlace(r.UserID, r.ID)); err != nil {
@@ -129,7 +128,7 @@ func (s *Store) open(r row) (w Webhook, err error) {
 	return w, nil
 }
 
-// one runs a statement that returns the row of one webhook.
+// one runs a statement that returns one webhook's row.
 func (s *Store) one(ctx context.Context, db core.Session, sql string, args ...any) (Webhook, error) {
 	found, err := core.One[row](ctx, db, none, sql, args...)
 	if err != nil {
@@ -138,9 +137,9 @@ func (s *Store) one(ctx context.Context, db core.Session, sql string, args ...an
 	return s.open(found)
 }
 
-// Create adds an endpoint of the user who asks that gets the events after a place, unless the user has as many
-// as the quota allows. A repeated request creates nothing: it returns the first one's endpoint as it is now, and fresh
-// is false. The kept answer is the id alone, without address and secret.
+// Create adds an endpoint of the requesting user that receives the events after a position, within the quota. A
+// repeated request returns fresh = false with the first one's endpoint as it is now. The stored answer is only the id,
+// without address and secret.
 func (s *Store) Create(
 	ctx context.Context, r core.Request, address, secret string, workloads []string, after core.Cursor,
 ) (made Webhook, fresh bool, err error) {
@@ -175,18 +174,18 @@ func (s *Store) Create(
 	return made, false, err
 }
 
-// ByID returns a webhook of a user.
+// ByID returns a user's webhook.
 func (s *Store) ByID(ctx context.Context, userID, id int64) (Webhook, error) {
 	return s.one(ctx, s.db, `SELECT `+columns+` FROM webhooks WHERE id = $2 AND user_id = $1`, userID, id)
 }
 
-// OfNotice returns a webhook of a user, or of an agent of the user.
+// OfNotice returns a webhook of a user or the user's agent.
 func (s *Store) OfNotice(ctx context.Context, userID, id int64) (Webhook, error) {
 	return s.one(ctx, s.db, `SELECT `+columns+` FROM webhooks
 		WHERE id = $2 AND user_id IN (SELECT id FROM users WHERE id = $1 OR owner_id = $1)`, userID, id)
 }
 
-// List lists the webhooks of a user with ids above after, ascending. The index webhooks_user serves it.
+// List lists a user's webhooks with ids above after, ascending. Served by the index webhooks_user.
 func (s *Store) List(ctx context.Context, userID, after int64, limit int) (all []Webhook, err error) {
 	rows, err := core.List[row](ctx, s.db, `SELECT `+columns+` FROM webhooks
 		WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3`, userID, after, limit)
@@ -205,8 +204,8 @@ func (s *Store) List(ctx context.Context, userID, after int64, limit int) (all [
 	return all, nil
 }
 
-// BehindSince returns for each of these webhooks that does not wait the time of the oldest event that it has not
-// passed: its receiver may not be meant to see it. The index events_stream finds each.
+// BehindSince returns, for each of these webhooks that does not wait, the time of the oldest event beyond its position;
+// its receiver may not be meant to see it. The index events_stream finds each.
 func (s *Store) BehindSince(ctx context.Context, ids []int64) (map[int64]time.Time, error) {
 	rows, err := core.List[struct {
 		ID    int64     `db:"id"`
@@ -247,7 +246,7 @@ func (s *Store) Reseal(ctx context.Context) (rows int, err error) {
 	return rows, err
 }
 
-// again encrypts with the first key what a row keeps secret.
+// again re-encrypts a row's secrets with the first key.
 func (s *Store) again(r *row) (err error) {
 	if r.SealedAddress, err = s.db.Sealer.Again(r.SealedAddress, addressPlace(r.UserID, r.ID)); err != nil {
 		return err
@@ -262,7 +261,7 @@ func (s *Store) again(r *row) (err error) {
 	return err
 }
 
-// queueEvent writes an event of a webhook whose row has its number already.
+// queueEvent writes an event of a webhook whose row already has the event's number.
 func queueEvent(batch *pgx.Batch, w row, e core.Event) {
 	core.QueueEvent(batch, lifecycle.WebhookEvents, entity(w.ID), w.Version, &w.UserID, e)
 }

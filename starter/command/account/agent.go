@@ -15,32 +15,32 @@ func NewAgent() *cobra.Command {
 		Example: "  starter agent create night-shift --scope read,tasks\n  starter workspace member 2 9",
 	},
 		remote.Ask[shape.Agent]{
-			Use: "create NAME", Short: "Make an agent of yours, and show its token once",
+			Use: "create NAME", Short: "Create an agent and show its token once",
 			Call: "POST /v1/agents", Text: "name", Fields: tokenFields, Show: showNewAgent,
 		}.Command(),
 		remote.List[shape.Agent]{
-			Use: "list", Short: "List your agents, the oldest first",
+			Use: "list", Short: "List your agents, oldest first",
 			Path: "/v1/agents", Show: showAgents,
 		}.Command(),
 		remote.List[shape.Event]{
-			Use: "events AGENT", Short: "Show what an agent of yours has done, the newest first",
+			Use: "events AGENT", Short: "Show what one of your agents has done, newest first",
 			Path: "/v1/agents/{}/events", Show: showAgentEvents,
 		}.Command(),
 		remote.List[shape.Token]{
-			Use: "tokens AGENT", Short: "List the tokens of an agent of yours",
+			Use: "tokens AGENT", Short: "List an agent's tokens",
 			Path: "/v1/agents/{}/tokens", Show: showTokens,
 		}.Command(),
 		remote.Ask[shape.Token]{
-			Use: "token AGENT NAME", Short: "Make another token for an agent of yours, and show its secret once",
+			Use: "token AGENT NAME", Short: "Create another token for an agent and show its secret once",
 			Call: "POST /v1/agents/{}/tokens", Text: "name", Fields: tokenFields, Show: showNewToken,
 		}.Command(),
 		remote.Do{
-			Use: "revoke AGENT TOKEN", Short: "Revoke a token of an agent of yours at once, by its id",
+			Use: "revoke AGENT TOKEN", Short: "Revoke an agent's token immediately",
 			Call: "DELETE /v1/agents/{}/tokens/{}",
 			Done: func(args []string) string { return "token " + args[1] + " is revoked" },
 		}.Command(),
 		remote.Ask[shape.Agent]{
-			Use: "end AGENT", Short: "End an agent of yours for good: its tokens, its tasks in work, its deliveries",
+			Use: "end AGENT", Short: "End an agent for good: revoke its tokens, release its tasks, cancel its deliveries",
 			Call: "DELETE /v1/agents/{}", Show: remote.One(showAgents),
 		}.Command(),
 	)

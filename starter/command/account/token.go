@@ -17,28 +17,28 @@ import (
 func NewToken() *cobra.Command {
 	return terminal.Group(&cobra.Command{Use: "token", Short: "Manage your API tokens"},
 		remote.List[shape.Token]{
-			Use: "list", Short: "List your tokens, the oldest first",
+			Use: "list", Short: "List your tokens, oldest first",
 			Path: "/v1/tokens", Show: showTokens,
 		}.Command(),
 		remote.Ask[shape.Token]{
-			Use: "create NAME", Short: "Create a token of yours, and show its secret once",
+			Use: "create NAME", Short: "Create a token and show its secret once",
 			Call: "POST /v1/tokens", Text: "name", Fields: tokenFields, Show: showNewToken,
 		}.Command(),
 		remote.Ask[shape.Token]{
-			Use: "rotate TOKEN", Short: "Give a token of yours a new secret, by its id, and show it once",
+			Use: "rotate TOKEN", Short: "Give one of your tokens a new secret and show it once",
 			Call: "POST /v1/tokens/{}/rotate",
 			Fields: []remote.Field{{
 				Flag: "grace", Name: "grace_seconds", Value: time.Duration(0), Always: true,
-				About: "how long the old secret stays valid besides the new one",
+				About: "how long the old secret stays valid alongside the new one",
 			}},
 			Show: showNewToken,
 		}.Command(),
 		remote.Ask[shape.Descendants]{
-			Use: "made TOKEN", Short: "List what a token has made, which ends when the token is revoked",
+			Use: "made TOKEN", Short: "List what a token has created and what ends with it",
 			Call: "GET /v1/tokens/{}/descendants", Show: showDescendants,
 		}.Command(),
 		remote.Do{
-			Use: "revoke TOKEN", Short: "Revoke a token of yours at once, by its id, and all that it has made",
+			Use: "revoke TOKEN", Short: "Revoke one of your tokens immediately, with everything it created",
 			Call: "DELETE /v1/tokens/{}",
 			Done: func(args []string) string { return "token " + args[0] + " is revoked" },
 		}.Command(),
@@ -47,15 +47,15 @@ func NewToken() *cobra.Command {
 
 var errNoScope = terminal.UsageError("--scope is missing: give one or more of " + terminal.Join(account.Scopes))
 
-// tokenFields say what a new token is to be.
+// tokenFields describe a new token.
 var tokenFields = []remote.Field{
 	{
 		Flag: "scope", Name: "scopes", Value: []string(nil), Required: errNoScope,
-		About: "what the token may do, at most what yours may; separated by commas",
+		About: "scopes of the token, no more than your own; comma-separated",
 	},
 	{
 		Flag: "lasts", Name: "expires_at", Value: time.Duration(0),
-		About: "how long the token is valid, such as 720h; 0: as long as yours",
+		About: "how long the token is valid, such as 720h (0: as long as yours)",
 		Read: func(lasts any) (any, error) {
 			return time.Now().Add(lasts.(time.Duration)).UTC().Truncate(time.Second), nil
 		},
@@ -73,7 +73,7 @@ var showTokens = remote.Rows(func(t shape.Token) []string {
 	}
 }, "ID", "NAME", "SCOPES", "EXPIRES", "LAST USED", "")
 
-// showDescendants says how much ends with a token, and lists it.
+// showDescendants shows how much ends with a token, and lists it.
 func showDescendants(cmd *cobra.Command, d shape.Descendants) error {
 	out := cmd.OutOrStdout()
 	if _, err := fmt.Fprintf(
@@ -82,7 +82,7 @@ func showDescendants(cmd *cobra.Command, d shape.Descendants) error {
 		return err
 	}
 	if d.Users > 0 {
-		if _, err := fmt.Fprintf(out, "users: %d; they stay: block those who should not be here\n", d.Users); err != nil {
+		if _, err := fmt.Fprintf(out, "users: %d; they stay: block any that should not have access\n", d.Users); err != nil {
 			return err
 		}
 	}

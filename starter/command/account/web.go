@@ -10,10 +10,10 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// NewWeb makes the command that opens the way to the pages.
+// NewWeb makes the command that opens the pages.
 func NewWeb() *cobra.Command {
 	return remote.Ask[shape.SignInLink]{
-		Use: "web", Short: "Print a link that signs you in on the pages, once",
+		Use: "web", Short: "Print a one-time link that signs you in to the web pages",
 		Call: "POST /v1/sign-in-links",
 		Show: func(cmd *cobra.Command, link shape.SignInLink) error {
 			_, err := fmt.Fprintf(

@@ -22,38 +22,38 @@ func New() *cobra.Command {
 	var wait, noWait, asJSON bool
 	var key string
 	cmd := &cobra.Command{
-		Use:   "deliver PATH|FILE_ID",
+		Use: "deliver PATH|FILE_ID", SuggestFor: []string{"deliveries", "send"},
 		Short: "Deliver a file of the shared folder to your Telegram chat, and manage deliveries",
 		Long: `Deliver a file of the shared folder to your Telegram chat.
 
-The file is named by its path in the shared folder, or by its id (digits only; write a slash
-before a file name of digits only). By default the command shows the progress and waits for
-the end: exit code 0 then means DELIVERED. With --no-wait it means that the delivery is queued.`,
+Name the file by its path in the shared folder or by its id (digits only; put a slash before a
+file name that is all digits). By default the command shows progress and waits for the end:
+exit code 0 then means DELIVERED. With --no-wait it means that the delivery is queued.`,
 		Example: "  starter deliver /reports/2026.pdf\n  starter deliver 42 --no-wait --json",
 		Args:    terminal.AsUsed,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("wait") && wait == noWait {
-				return terminal.UsageError("--wait and --no-wait contradict each other: give one of them")
+				return terminal.UsageError("--wait and --no-wait contradict each other: give only one")
 			}
 			return deliver(cmd, args[0], cmp.Or(key, rand.Text()), wait && !noWait, asJSON)
 		},
 	}
 
 	flags := cmd.Flags()
-	flags.BoolVar(&wait, "wait", true, "show the progress and wait for the end")
+	flags.BoolVar(&wait, "wait", true, "show progress and wait for the end")
 	flags.BoolVar(&noWait, "no-wait", false, "return as soon as the delivery is queued")
-	flags.BoolVar(&asJSON, "json", false, "print the API's answer, without progress")
+	flags.BoolVar(&asJSON, "json", false, "print the API's response as JSON, without progress")
 	flags.StringVar(
-		&key, "idempotency-key", "", "the same key and file again give the same delivery (default: a new one each time)",
+		&key, "idempotency-key", "", "the same key with the same file returns the same delivery (default: a new delivery each time)",
 	)
 
 	cmd.AddCommand(
 		remote.List[shape.Delivery]{
-			Use: "list", Short: "List your deliveries, the newest first (an administrator sees everybody's)",
+			Use: "list", Short: "List your deliveries, newest first (administrators see everyone's)",
 			Path: "/v1/deliveries",
 			Filters: []remote.Filter{{
-				Flag: "in-state", Parameter: "state", Write: strings.ToUpper,
-				About: "only those in this state, such as QUEUED or DELIVERED",
+				Flag: "in-state", Parameter: "state", Write: strings.ToUpper, Values: lifecycle.Delivery.StateNames(),
+				About: "filter by state, such as QUEUED or DELIVERED",
 			}},
 			Show: showDeliveries,
 		}.Command(),
@@ -70,14 +70,14 @@ the end: exit code 0 then means DELIVERED. With --no-wait it means that the deli
 	return cmd
 }
 
-// NextSteps say what to do about a refusal.
+// NextSteps advise what to do about a refusal.
 var NextSteps = map[fault.Code]string{
-	fault.NoTelegramChat:   "send /start to the bot as this user, or ask for the delivery as another user",
-	fault.FileNotFound:     "look which there are: starter files [PATH]",
-	fault.FileIsFolder:     "look which files are in it: starter files [PATH]",
-	fault.FileTooBig:       "choose another file: Telegram does not take this one",
-	fault.FileEmpty:        "choose another file: Telegram does not take this one",
-	fault.DeliveryNotFound: "look which there are: starter deliver list",
+	fault.NoTelegramChat:   "send /start to the bot as this user, or request the delivery as another user",
+	fault.FileNotFound:     "list the files: starter files [PATH]",
+	fault.FileIsFolder:     "list its files: starter files [PATH]",
+	fault.FileTooBig:       "choose another file: Telegram does not accept this one",
+	fault.FileEmpty:        "choose another file: Telegram does not accept this one",
+	fault.DeliveryNotFound: "list them: starter deliver list",
 }
 
 func deliver(cmd *cobra.Command, name, key string, wait, asJSON bool) error {
@@ -109,9 +109,9 @@ func deliver(cmd *cobra.Command, name, key string, wait, asJSON bool) error {
 
 // asked is the line about a requested delivery.
 func asked(d shape.Delivery, existed bool) string {
-	said := "is asked for"
+	said := "is requested"
 	if existed {
-		said = "was asked for before with this key"
+		said = "was already requested with this key"
 	}
 	return fmt.Sprintf("delivery %s of %s (%s) %s", d.ID, terminal.Printable(d.FileName), terminal.BytesText(d.Size), said)
 }
@@ -146,14 +146,14 @@ func showDelivery(cmd *cobra.Command, d shape.Delivery) error {
 		[]string{"state", string(d.State)},
 		[]string{"file", fmt.Sprintf("%s (id %s)", d.FileName, d.FileID)},
 		[]string{"sent", fmt.Sprintf("%s of %s", terminal.BytesText(d.BytesSent), terminal.BytesText(d.Size))},
-		[]string{"failed tries", fmt.Sprintf("%d of %d", d.Attempt, lifecycle.DeliveryTries)},
+		[]string{"failed attempts", fmt.Sprintf("%d of %d", d.Attempt, lifecycle.DeliveryTries)},
 		[]string{"created", terminal.When(d.CreatedAt)},
 		[]string{"changed", terminal.When(d.UpdatedAt)},
 		[]string{"workflow", d.WorkflowID},
-		[]string{"place in line", place},
+		[]string{"place in queue", place},
 		[]string{"last error", shape.Value(d.LastError)},
 		[]string{"waits for", strings.ReplaceAll(shape.Value(d.WaitsFor), "_", " ")},
-		[]string{"next try", terminal.WhenSet(d.NextAttemptAt)},
+		[]string{"next attempt", terminal.WhenSet(d.NextAttemptAt)},
 		[]string{"expires", terminal.WhenSet(d.DeadlineAt)},
 	))
 }

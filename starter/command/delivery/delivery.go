@@ -50,9 +50,9 @@ func ProgressLine(d shape.Delivery, perSecond float64) string {
 	line := fmt.Sprintf("  %-*s  ", nameWidth, name)
 	switch {
 	case d.State == lifecycle.DeliveryQueued && d.Attempt > 0:
-		line += fmt.Sprintf("waits for the next try after %s", terminal.Printable(shape.Value(d.LastError)))
+		line += fmt.Sprintf("waits for the next attempt after %s", terminal.Printable(shape.Value(d.LastError)))
 	case d.State == lifecycle.DeliveryQueued && d.PlaceInLine != nil:
-		line += fmt.Sprintf("waits, place %d in line", *d.PlaceInLine)
+		line += fmt.Sprintf("waits, place %d in the queue", *d.PlaceInLine)
 	case d.State == lifecycle.DeliveryQueued:
 		line += "waits"
 	case d.State != lifecycle.DeliveryStreaming || d.Size <= 0:
@@ -63,7 +63,7 @@ func ProgressLine(d shape.Delivery, perSecond float64) string {
 		part := float64(d.BytesSent) / float64(d.Size)
 		line += fmt.Sprintf("%s %3.0f %%", terminal.Bar(part), 100*part)
 		if perSecond > 0 {
-			line += fmt.Sprintf("  %.1f MB/s", perSecond/1e6)
+			line += "  " + terminal.BytesText(int64(perSecond)) + "/s"
 		}
 	}
 

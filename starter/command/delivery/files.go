@@ -33,7 +33,7 @@ func findFile(ctx context.Context, c *client.Client, name string) (found shape.F
 	if err == nil && found.FileID == "" {
 		err = &client.Refusal{
 			Status: http.StatusNotFound, Code: fault.FileNotFound,
-			Detail: "there is no " + name + " in the shared folder",
+			Detail: "" + name + " is not in the shared folder",
 		}
 	}
 
@@ -43,7 +43,7 @@ func findFile(ctx context.Context, c *client.Client, name string) (found shape.F
 // NewFiles makes the command files.
 func NewFiles() *cobra.Command {
 	return remote.List[shape.File]{
-		Use: "files [PATH]", Short: "List a folder of the shared folder",
+		Use: "files [PATH]", Short: "List the shared folder or one of its folders",
 		Path:  "/v1/files",
 		Query: func(args []string) url.Values { return url.Values{"path": {folderOf(args)}} },
 		Show:  showFiles,

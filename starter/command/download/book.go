@@ -27,25 +27,36 @@ func NewBook() *cobra.Command {
 			Call: "GET /v1/books/{}", Show: showBook,
 		}.Command(),
 		remote.List[shape.Book]{
-			Use: "list", Short: "List the books, the newest first",
+			Use: "list", Short: "List the books, newest first",
 			Path: "/v1/books",
 			Filters: []remote.Filter{
-				{Flag: "search", Parameter: "q", About: "only those with this text in the title or the author's name"},
+				{Flag: "search", Parameter: "q", About: "filter by text in the title or the author's name"},
 				{
-					Flag: "in-state", Parameter: "state",
-					About: "only those in this state: Library (a medium is available) or Archive",
+					Flag: "in-state", Parameter: "state", Values: []string{"Library", "Archive"},
+					About: "filter by state: Library (a medium is available) or Archive",
 				},
 			},
 			Show: showBooks,
 		}.Command(),
 		newFind(),
+		remote.Ask[shape.Book]{
+			Use: "change BOOK", Short: "Correct one of your books that has no media yet (administrators: any book)",
+			Call: "PATCH /v1/books/{}", Changes: true,
+			Fields: []remote.Field{{Flag: "title", About: "the title"}, {Flag: "author", About: "the author's name"}},
+			Show:   showBook,
+		}.Command(),
+		remote.Do{
+			Use: "delete BOOK", Short: "Delete one of your books that has no media yet (administrators: any book); files stay",
+			Call: "DELETE /v1/books/{}",
+			Done: func(args []string) string { return "book " + args[0] + " is deleted" },
+		}.Command(),
 		remote.Ask[shape.Sending]{
 			Use: "send BOOK text|audio", Short: "Send a medium of a book to your Telegram chat", Keyed: true,
 			Call: "POST /v1/books/{}/media/{}/send", Show: showSending,
 		}.Command(),
 		remote.Ask[shape.Book]{
 			Admin: true, Use: "medium BOOK text|audio deleted|missing",
-			Short: "Mark a medium of a book as deleted or missing; files stay as they are (administrators only)",
+			Short: "Mark a medium of a book as deleted or missing; files are not touched (administrators only)",
 			Call:  "POST /v1/books/{}/media/{}/mark",
 			Body:  func(args []string) (any, error) { return map[string]string{"status": args[2]}, nil },
 			Show:  showBook,

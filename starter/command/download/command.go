@@ -27,11 +27,11 @@ func New() *cobra.Command {
 		Long: `Download a torrent for a book of the library, with qBittorrent.
 
 BOOK is the id of a book. LINK is a magnet link or the http(s) address of a .torrent file; quote
-it, because it may contain "&". Further LINKs are tried when the one before fails or stands
-still. With --find the LINK is that of a release that the indexers find, and the releases after
-it are the further ones. While a download for the same book and medium is active, the
-command shows that one and starts no other. With --wait it shows the progress until the end:
-exit code 0 then means completed. Ctrl-C ends the waiting, not the download.`,
+it, because it may contain "&". Further LINKs are fallbacks, tried when the previous one fails or
+stalls. With --find the LINK is that of a release from the indexers, and the releases after it
+are the fallbacks. While a download of the same book and medium is active, the command shows
+that one and starts no other. With --wait it shows progress until the end: exit code 0 then
+means completed. Ctrl-C stops waiting, not the download.`,
 		Example: "  starter download 4 \"magnet:?xt=urn:btih:…\" --wait\n" +
 			"  starter download 4 https://example.org/wheels.torrent --type audio\n" +
 			"  starter download 4 --find \"wheels cartwright\" --pick 2",
@@ -41,23 +41,23 @@ exit code 0 then means completed. Ctrl-C ends the waiting, not the download.`,
 
 	flags := cmd.Flags()
 	flags.StringVar(&o.mediaType, "type", download.MediaText, "medium of the book: text or audio")
-	flags.StringVar(&o.source, "source", "", "where the link was found (default: magnet or torrent)")
-	flags.StringVar(&o.find, "find", "", "search the indexers for these words, and download what is found")
-	flags.IntVar(&o.pick, "pick", 1, "with --find: the number of the release, as starter book find shows it")
-	flags.BoolVar(&o.send, "send", false, "send the files to your Telegram chat when they are there")
-	flags.BoolVar(&o.wait, "wait", false, "show the progress and wait for the end")
-	flags.BoolVar(&o.asJSON, "json", false, "print the API's answer, without progress")
+	flags.StringVar(&o.source, "source", "", "where the link comes from (default: magnet or torrent)")
+	flags.StringVar(&o.find, "find", "", "search the indexers for these words and download a release")
+	flags.IntVar(&o.pick, "pick", 1, "with --find: number of the release, as listed by starter book find")
+	flags.BoolVar(&o.send, "send", false, "send the files to your Telegram chat once they are downloaded")
+	flags.BoolVar(&o.wait, "wait", false, "show progress and wait for the end")
+	flags.BoolVar(&o.asJSON, "json", false, "print the API's response as JSON, without progress")
 
 	cmd.AddCommand(
 		remote.List[shape.Download]{
-			Use: "list", Short: "List your downloads, the newest first (an administrator sees everybody's)",
+			Use: "list", Short: "List your downloads, newest first (administrators see everyone's)",
 			Path: "/v1/downloads",
 			Filters: []remote.Filter{
 				{
-					Flag: "in-status", Parameter: "status", Write: strings.ToLower,
-					About: "only those in this status, such as downloading or failed",
+					Flag: "in-status", Parameter: "status", Write: strings.ToLower, Values: lifecycle.Download.StateNames(),
+					About: "filter by status, such as downloading or failed",
 				},
-				{Flag: "book", Parameter: "book_id", About: "only those for the book with this id"},
+				{Flag: "book", Parameter: "book_id", About: "filter by book id"},
 			},
 			Show: showDownloads,
 		}.Command(),
@@ -67,15 +67,15 @@ exit code 0 then means completed. Ctrl-C ends the waiting, not the download.`,
 		}.Command(),
 		newCancel(),
 		remote.Ask[shape.Download]{
-			Use: "retry ID", Short: "Put the files of a download into the library folder, after that has failed",
+			Use: "retry ID", Short: "Retry a failed import of a download's files into the library folder",
 			Call: "POST /v1/downloads/{}/retry-import", Show: showDownload,
 		}.Command(),
 		remote.Ask[shape.Download]{
-			Use: "again ID", Short: "Ask once more for what a download was to bring, from all its sources", Keyed: true,
+			Use: "again ID", Short: "Request a download again, from all its sources", Keyed: true,
 			Call: "POST /v1/downloads/{}/again", Show: showDownload,
 		}.Command(),
 		remote.Ask[shape.Sending]{
-			Use: "send ID", Short: "Send what a download has brought to your Telegram chat", Keyed: true,
+			Use: "send ID", Short: "Send a download's files to your Telegram chat", Keyed: true,
 			Call: "POST /v1/downloads/{}/send", Show: showSending,
 		}.Command(),
 		remote.Ask[shape.Page[shape.History]]{
@@ -93,23 +93,23 @@ func newCancel() *cobra.Command {
 		Use: "cancel ID", Short: "Cancel a download, and remove its torrent unless another download needs it",
 		Call: "POST /v1/downloads/{}/cancel",
 		Fields: []remote.Field{
-			{Flag: "keep-files", Value: false, Always: true, About: "keep the files that were downloaded"},
+			{Flag: "keep-files", Value: false, Always: true, About: "keep the downloaded files"},
 		},
 		Show: showDownload,
 	}.Command()
 
-	// The request to cancel is recorded and repeated.
-	cmd.Annotations = map[string]string{string(fault.ProviderUnavailable): "see how it goes: starter download show ID"}
+	// The cancel request is recorded and retried.
+	cmd.Annotations = map[string]string{string(fault.ProviderUnavailable): "check its state: starter download show ID"}
 	return cmd
 }
 
-// NextSteps say what to do about a refusal.
+// NextSteps advise what to do about a refusal.
 var NextSteps = map[fault.Code]string{
-	fault.BookNotFound:        "look which there are: starter book list, or add it: starter book add TITLE",
-	fault.DownloadNotFound:    "look which there are: starter download list",
-	fault.MediaNotReady:       "look what became of it: starter download show ID",
-	fault.TooManyFiles:        "read them with an app at /opds: see docs/download.md",
-	fault.ProviderUnavailable: "they are off until the API and the worker get their settings: see docs/download.md",
+	fault.BookNotFound:        "list the books: starter book list, or add it: starter book add TITLE",
+	fault.DownloadNotFound:    "list them: starter download list",
+	fault.MediaNotReady:       "check its state: starter download show ID",
+	fault.TooManyFiles:        "read them in an app over /opds: see docs/download.md",
+	fault.ProviderUnavailable: "downloads are off until the API and the worker are configured: see docs/download.md",
 }
 
 type options struct {
@@ -158,12 +158,12 @@ func start(cmd *cobra.Command, args []string, o options) error {
 
 // asked is the line about a download that was requested with a link.
 func asked(d shape.Download, existed bool, link string) string {
-	said := "is asked for"
+	said := "is requested"
 	switch {
 	case existed && !d.AsksFor(link):
-		said = "is active already, from another link: cancel it to take this one"
+		said = "is already active from another link: cancel it to use this one"
 	case existed:
-		said = "is active already"
+		said = "is already active"
 	}
 	return fmt.Sprintf("download %s of %s %s", d.ID, what(d), said)
 }
@@ -201,6 +201,7 @@ func showDownload(cmd *cobra.Command, d shape.Download) error {
 		[]string{"not found since", terminal.WhenSet(d.FirstNotFoundAt)},
 		[]string{"completed", terminal.WhenSet(d.CompletedAt)},
 		[]string{"sent", terminal.WhenSet(d.SentAt)},
+		[]string{"copy", copyText(d)},
 		[]string{"torrent", shape.Value(d.ExternalJobID)},
 		[]string{"source", d.Source},
 		[]string{"link", d.SourceURL},
@@ -224,9 +225,22 @@ func sizeText(d shape.Download) string {
 
 func bookText(d shape.Download) string {
 	if d.BookTitle == "" {
-		return "id " + d.BookID + ", which was deleted"
+		return "id " + d.BookID + ", deleted"
 	}
 	return fmt.Sprintf("%s (id %s)", d.BookTitle, d.BookID)
+}
+
+// copyText says that the book has another copy, and that the torrent has more files of the medium; empty if neither
+// applies.
+func copyText(d shape.Download) string {
+	var said []string
+	if d.KeptApart() {
+		said = append(said, "the book has another copy; this one stays with the download")
+	}
+	if d.LeftOut > 0 {
+		said = append(said, fmt.Sprintf("%d more files of this kind in the torrent were not taken", d.LeftOut))
+	}
+	return strings.Join(said, "; ")
 }
 
 // remark says why a person should check the download; empty: no need.

@@ -38,7 +38,11 @@ func ChangeLine(d shape.Download) string {
 
 // why returns the reason of a failure, with the error that caused it.
 func why(d shape.Download) string {
-	return because(shape.Value(d.FailureReason), shape.Value(d.LastError))
+	cause := shape.Value(d.LastError)
+	if category := shape.Value(d.OtherCategory); category != "" {
+		cause += ": it is in the category " + category
+	}
+	return because(shape.Value(d.FailureReason), cause)
 }
 
 // because is a code with the one that caused it.
@@ -57,11 +61,11 @@ func ProgressLine(d shape.Download) string {
 	case d.CancelRequested:
 		return line + "is being cancelled"
 	case d.FirstNotFoundAt != nil:
-		return line + "qBittorrent does not have it now: it is looked for again"
-	case d.Status == lifecycle.DownloadQueued && d.LastError != nil:
+		return line + "not in qBittorrent now: checking again"
+	case d.LastError != nil && (d.Status == lifecycle.DownloadQueued || d.Attention == nil):
 		return line + "waits: " + terminal.Printable(*d.LastError)
 	case d.Status == lifecycle.DownloadQueued:
-		return line + "waits for qBittorrent"
+		return line + "waits for " + shape.Value(d.WaitsFor)
 	}
 
 	line += fmt.Sprintf("%s %5s", terminal.Bar(d.Progress), percent(d.Progress))
@@ -74,12 +78,12 @@ func ProgressLine(d shape.Download) string {
 	return strings.TrimRight(line+"  "+pace(d), " ")
 }
 
-// pace returns the speed and, when it is known, the time that is left; empty: no data arrives.
+// pace returns the speed and, if known, the remaining time; empty: no data is arriving.
 func pace(d shape.Download) string {
 	if d.Speed <= 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%.1f MB/s", float64(d.Speed)/1e6)
+	text := terminal.BytesText(d.Speed) + "/s"
 	if d.ETASeconds != nil {
 		text += ", " + terminal.Took(time.Duration(*d.ETASeconds)*time.Second) + " left"
 	}

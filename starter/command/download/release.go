@@ -23,12 +23,12 @@ func newFind() *cobra.Command {
 		Use: "find WORDS…", Short: "Search the indexers for releases of a book",
 		Long: `Search the indexers, such as Prowlarr or Jackett, for releases of a book. "starter download BOOK --find WORDS --pick NO"
 downloads one of them.`,
-		Example: "  starter book find wheels cartwright\n  starter book find wheels --type audio --json",
+		Example: "  starter book find wheels cartwright\n  starter book find --type audio --json wheels",
 		Call:    "GET /v1/releases",
 		Query:   func(args []string) url.Values { return url.Values{"q": {strings.Join(args, " ")}} },
 		Filters: []remote.Filter{
 			{Flag: "type", Parameter: "media_type", Value: download.MediaText, About: "medium of the book: text or audio"},
-			{Flag: "book", Parameter: "book_id", About: "id of the book: marks the releases that have failed before for it"},
+			{Flag: "book", Parameter: "book_id", About: "id of the book: marks releases that already failed for you and this book"},
 		},
 		Show: showReleases,
 	}.Command()
@@ -61,7 +61,7 @@ func showReleases(cmd *cobra.Command, found shape.Releases) error {
 	return nil
 }
 
-// sourcesText lists the sources of a download that has several, with why they were left.
+// sourcesText lists a download's sources if there are several, with why they were abandoned.
 func sourcesText(d shape.Download) string {
 	var lines []string
 	for _, s := range d.Sources {
@@ -74,12 +74,11 @@ func sourcesText(d shape.Download) string {
 	return strings.Join(lines, "; ")
 }
 
-// sourcesOf gives the sources of a download: links, or the picked one of the releases that words find, and those
-// after it.
+// sourcesOf returns the sources of a download: links, or the picked release of a search, and those after it.
 func sourcesOf(ctx context.Context, c *client.Client, args []string, o options) ([]shape.Source, error) {
 	switch {
 	case (len(args) > 1) == (o.find != ""):
-		return nil, terminal.UsageError("give a LINK, or --find with the words of a search")
+		return nil, terminal.UsageError("give a LINK, or search with --find")
 	case len(args) > 1:
 		return shape.List(args[1:], func(link string) shape.Source { return shape.Source{SourceURL: link} }), nil
 	}
@@ -91,7 +90,7 @@ func sourcesOf(ctx context.Context, c *client.Client, args []string, o options) 
 		return nil, err
 	}
 	if o.pick < 1 || o.pick > len(found.Items) {
-		return nil, fmt.Errorf("%d releases are found, and --pick is %d: starter book find lists them", len(found.Items), o.pick)
+		return nil, fmt.Errorf("%d releases were found, but --pick is %d: list them with starter book find", len(found.Items), o.pick)
 	}
 
 	picked := found.Items[o.pick-1:]

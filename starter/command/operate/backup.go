@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -19,19 +20,20 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// NewBackup makes the command that writes a backup. It is no client of the API: it needs DATABASE_URL and a public key.
+// NewBackup makes the command that writes a backup. It is not a client of the API: it needs DATABASE_URL and a public
+// key.
 func NewBackup() *cobra.Command {
 	var to []string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "backup FILE", Args: terminal.AsUsed,
-		Short: "Write the record into one encrypted file, while the service runs",
-		Long: `Write the record into one encrypted file, while the service runs.
+		Short: "Back up the record to one encrypted file, while the service runs",
+		Long: `Back up the record to one encrypted file, while the service runs.
 
-The file has the database that DATABASE_URL names as it is at one moment, the settings of this
-environment without secrets, and versions. FILE is replaced once the backup is complete; "-" is
-standard output. The secret key that belongs to a public key of --to restores it. OAuth tokens stay
-encrypted in it, and STAGECOACH_ENCRYPTION_KEY is not in it, nor is any other secret.`,
+The file holds a consistent snapshot of the database at DATABASE_URL, the settings of this environment
+without secrets, and versions. FILE is replaced once the backup is complete; starter status then shows
+its time; "-" is standard output. Restoring it takes the secret key of one of the --to keys. OAuth tokens
+stay encrypted in the file, and it contains neither STAGECOACH_ENCRYPTION_KEY nor any other secret.`,
 		Example: "  starter backup stagecoach.age --to backup.pub",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			recipients, err := recipientsOf(to)
@@ -62,16 +64,19 @@ encrypted in it, and STAGECOACH_ENCRYPTION_KEY is not in it, nor is any other se
 				return err
 			}
 
+			if err := m.Note(ctx, url); err != nil {
+				fmt.Fprintln(cmd.ErrOrStderr(), "the backup is complete, but its time was not recorded:", terminal.Printable(err.Error()))
+			}
 			return show(out, asJSON, m, "backup: "+contents(m))
 		},
 	}
 
-	cmd.Flags().StringArrayVar(&to, "to", nil, "a public key that starter backup-key has printed, or a file with such keys")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print what is in the backup as JSON")
+	cmd.Flags().StringArrayVar(&to, "to", nil, "a public key from starter backup-key, or a file with such keys")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the backup's contents as JSON")
 	return cmd
 }
 
-// openSettings are the settings of this environment that are no secrets.
+// openSettings are this environment's settings that are not secret.
 func openSettings() map[string]string {
 	settings := map[string]string{}
 	for _, setting := range config.Settings() {
@@ -82,14 +87,14 @@ func openSettings() map[string]string {
 	return settings
 }
 
-// replaceFile writes a file that only its owner may read, and gives it its name when it is complete and on the disk.
+// replaceFile writes a file that only its owner may read, and renames it into place once it is complete and on disk.
 func replaceFile(name string, write func(io.Writer) error) error {
 	folder := filepath.Dir(name)
 	file, err := os.CreateTemp(folder, "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) // there is none by this name after success
+	defer os.Remove(file.Name()) // after success this name is gone
 	defer file.Close()
 
 	if err := write(file); err != nil {
@@ -113,8 +118,8 @@ func replaceFile(name string, write func(io.Writer) error) error {
 	return names.Sync() // so that the name survives a power failure
 }
 
-// NewRestore makes the command that restores a backup. It is no client of the API: it needs DATABASE_URL and the secret
-// key.
+// NewRestore makes the command that restores a backup. It is not a client of the API: it needs DATABASE_URL and the
+// secret key.
 func NewRestore() *cobra.Command {
 	var identity, on string
 	var check, asJSON bool
@@ -123,15 +128,15 @@ func NewRestore() *cobra.Command {
 		Short: "Restore a backup into an empty database, or check that it can be restored",
 		Long: `Restore a backup into an empty database, or check that it can be restored.
 
-The database that DATABASE_URL names must be empty, and no service may run. A file that is truncated
-or was altered is refused, and an error leaves no row. Run starter restored afterwards.
+The database at DATABASE_URL must be empty, and no service may be running. A truncated or altered file
+is refused, and an error leaves no rows behind. Run starter restored afterwards.
 
---check restores into a database of its own and drops it: beside the one that DATABASE_URL names, or
-on the server that --on names.`,
+--check restores into a temporary database and drops it: on the server of DATABASE_URL, or on the
+server given with --on.`,
 		Example: "  starter restore stagecoach.age --identity backup.key",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if on != "" && !check {
-				return terminal.UsageError("--on is for --check: a restore goes into the database that DATABASE_URL names")
+				return terminal.UsageError("--on is only for --check: a restore goes into the database at DATABASE_URL")
 			}
 			identities, err := identitiesOf(identity)
 			if err != nil {
@@ -166,27 +171,27 @@ on the server that --on names.`,
 	}
 
 	cmd.Flags().StringVar(&identity, "identity", "", "the file with the secret key")
-	cmd.Flags().BoolVar(&check, "check", false, "restore into a database that is dropped again")
-	cmd.Flags().StringVar(&on, "on", "", "with --check: the URL of another PostgreSQL, whose account may create databases")
+	cmd.Flags().BoolVar(&check, "check", false, "restore into a temporary database, which is dropped afterwards")
+	cmd.Flags().StringVar(&on, "on", "", "with --check: URL of another PostgreSQL server, with an account that may create databases")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was restored as JSON")
 	return cmd
 }
 
-// showRestore says what was restored. A check fails when the ledger does not balance; a restore keeps what there is.
+// showRestore shows what was restored. A check fails when the ledger does not balance; a restore keeps the data anyway.
 func showRestore(w io.Writer, asJSON bool, r backup.Result) error {
 	what, next, ledger := "restored: ", "next: starter restored", "the ledger balances"
 	if r.Checked {
-		what, next = "can be restored: ", "the database of the check is dropped"
+		what, next = "can be restored: ", "the temporary database is dropped"
 	}
 	if r.LedgerDifferences > 0 {
-		ledger = fmt.Sprintf("%d sums of the ledger are wrong, as they were in the record", r.LedgerDifferences)
+		ledger = fmt.Sprintf("%d sums of the ledger do not balance, as in the record", r.LedgerDifferences)
 	}
 
 	if len(r.LeftOut) > 0 {
-		next = "left out, because they are not ours: tables " + terminal.Printable(strings.Join(r.LeftOut, ", ")) + "\n" + next
+		next = "left out, because they are not part of Stagecoach: tables " + terminal.Printable(strings.Join(r.LeftOut, ", ")) + "\n" + next
 	}
 
-	text := fmt.Sprintf("%s%s\n%s; the schema has version %d now\n%s", what, contents(r.Backup), ledger, r.Schema, next)
+	text := fmt.Sprintf("%s%s\n%s; the schema is now at version %d\n%s", what, contents(r.Backup), ledger, r.Schema, next)
 	if err := show(w, asJSON, r, text); err != nil {
 		return err
 	}
@@ -196,16 +201,16 @@ func showRestore(w io.Writer, asJSON bool, r backup.Result) error {
 	return nil
 }
 
-// NewBackupKey makes the command that makes a key for backups.
+// NewBackupKey makes the command that creates a key for backups.
 func NewBackupKey() *cobra.Command {
 	return &cobra.Command{
 		Use: "backup-key FILE", Args: terminal.AsUsed,
-		Short: "Make a key for backups: the secret one goes into FILE, the public one is printed",
-		Long: `Make a key for backups: the secret one goes into FILE, the public one is printed.
+		Short: "Create a key pair for backups: write the secret key to FILE, print the public key",
+		Long: `Create a key pair for backups: write the secret key to FILE, print the public key.
 
-Whoever has FILE can read all backups for the key, and without it none can be restored: keep it where
-the wallet's words are, and away from the machine that makes backups. Keys of age-keygen do as well.
-With "-" the secret key goes to standard output, with the public one in its first line.`,
+Anyone who has FILE can read all backups made for this key, and without it none can be restored: keep it
+with the wallet's mnemonic, and away from the machine that makes backups. Keys of age-keygen work too.
+With "-" the secret key goes to standard output, with the public key in the first line.`,
 		Example: "  starter backup-key backup.key > backup.pub",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key, err := age.GenerateX25519Identity()
@@ -221,7 +226,7 @@ With "-" the secret key goes to standard output, with the public one in its firs
 				return write(cmd.OutOrStdout())
 			}
 			if _, err := os.Lstat(args[0]); err == nil {
-				return fmt.Errorf("%s exists: the backups for its key need it", args[0])
+				return fmt.Errorf("%s already exists: backups for its key cannot be restored without it", args[0])
 			}
 			if err := replaceFile(args[0], write); err != nil {
 				return err
@@ -232,25 +237,25 @@ With "-" the secret key goes to standard output, with the public one in its firs
 	}
 }
 
-// recipientsOf reads public keys, and files with public keys.
+// recipientsOf parses public keys, and files with public keys.
 func recipientsOf(to []string) (all []age.Recipient, err error) {
 	for _, one := range to {
 		text := []byte(one)
 		if !strings.HasPrefix(one, "age1") {
-			if text, err = os.ReadFile(one); err != nil {
-				return nil, terminal.UsageError("--to is neither a public key nor a file that can be read: " + err.Error())
+			if text, err = terminal.ReadText(one); err != nil {
+				return nil, terminal.UsageError("--to is neither a public key nor a readable file: " + err.Error())
 			}
 		}
 
-		recipients, err := age.ParseRecipients(strings.NewReader(string(text)))
+		recipients, err := age.ParseRecipients(bytes.NewReader(text))
 		if err != nil {
-			return nil, terminal.UsageError("--to has no public key of starter backup-key or age-keygen: " + err.Error())
+			return nil, terminal.UsageError("--to has no public key from starter backup-key or age-keygen: " + err.Error())
 		}
 		all = append(all, recipients...)
 	}
 
 	if len(all) == 0 {
-		return nil, terminal.UsageError("--to is missing: make a key once, with starter backup-key")
+		return nil, terminal.UsageError("--to is missing: create a key first, with starter backup-key")
 	}
 	return all, nil
 }
@@ -258,23 +263,21 @@ func recipientsOf(to []string) (all []age.Recipient, err error) {
 // identitiesOf reads the file with the secret key.
 func identitiesOf(name string) ([]age.Identity, error) {
 	if name == "" {
-		return nil, terminal.UsageError("--identity is missing: the file that starter backup-key has written")
+		return nil, terminal.UsageError("--identity is missing: give the secret key file from starter backup-key")
 	}
-	file, err := os.Open(name)
+	text, err := terminal.ReadText(name)
 	if err != nil {
 		return nil, terminal.UsageError("--identity: " + err.Error())
 	}
-	defer file.Close()
 
-	identities, err := age.ParseIdentities(file)
+	identities, err := age.ParseIdentities(bytes.NewReader(text))
 	if err != nil { // whose text may quote the file
-		return nil, terminal.UsageError("--identity: there is no secret key of starter backup-key or age-keygen in " + name)
+		return nil, terminal.UsageError("--identity: no secret key from starter backup-key or age-keygen in " + name)
 	}
 	return identities, nil
 }
 
-// showProgress returns a function that writes a line every few seconds; tables has the numbers of rows, where they are
-// known.
+// showProgress returns a function that writes a line every few seconds; tables has the row counts, where known.
 func showProgress(w io.Writer, tables []backup.Table) backup.Progress {
 	const every = 3 * time.Second
 	of := map[string]string{}
@@ -291,7 +294,7 @@ func showProgress(w io.Writer, tables []backup.Table) backup.Progress {
 	}
 }
 
-// contents says what a backup has.
+// contents summarizes a backup.
 func contents(m backup.Manifest) string {
 	return terminal.Printable(fmt.Sprintf(
 		"%d rows of %d tables, of %s; Stagecoach %s, schema %d, PostgreSQL %s, Temporal %s", m.Rows(), len(m.Tables),

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// runs runs a command and returns what it has written to standard output.
+// runs runs a command and returns its standard output.
 func runs(t *testing.T, cmd *cobra.Command, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -38,7 +39,7 @@ func ok(t *testing.T, cmd *cobra.Command, args ...string) string {
 	return out
 }
 
-// TestBackupAndRestore makes a key, writes a backup, checks and restores it.
+// TestBackupAndRestore creates a key, writes a backup, checks and restores it.
 func TestBackupAndRestore(t *testing.T) {
 	folder, record, empty := t.TempDir(), testdb.URL(t), testdb.Bare(t)
 	key, pub, file := filepath.Join(folder, "backup.key"), filepath.Join(folder, "backup.pub"), filepath.Join(folder, "stagecoach.age")
@@ -61,6 +62,11 @@ func TestBackupAndRestore(t *testing.T) {
 	var written backup.Manifest
 	if err := json.Unmarshal([]byte(out), &written); err != nil || written.Settings["STAGECOACH_YANDEX_ROOT"] != "disk:/shared" {
 		t.Errorf("%v: %s", err, out)
+	}
+	var noted time.Time
+	err := testdb.Connect(t, record).QueryRow(t.Context(), `SELECT succeeded_at FROM outside_systems WHERE name = 'backup'`).Scan(&noted)
+	if err != nil || noted.Sub(written.CreatedAt).Abs() > time.Millisecond {
+		t.Errorf("the record knows of a backup at %v: %v", noted, err)
 	}
 	if strings.Contains(out, "a secret of") || strings.Contains(out, "postgres://") {
 		t.Errorf("a secret is in %s", out)
@@ -97,7 +103,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
-// TestFailedBackupReplacesNothing keeps the former backup, and leaves no other file.
+// TestFailedBackupReplacesNothing keeps the previous backup, and leaves no other file.
 func TestFailedBackupReplacesNothing(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "stagecoach.age")
@@ -122,4 +128,24 @@ func read(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	return content
+}
+
+// TestDatabaseURLFromFile reads the file in any text encoding, and names a file that is in none of them.
+func TestDatabaseURLFromFile(t *testing.T) {
+	const url = "postgres://a@b/c"
+	file := filepath.Join(t.TempDir(), "url")
+	t.Setenv("DATABASE_URL", "")
+	t.Setenv("DATABASE_URL_FILE", file)
+	wide := strings.Join(strings.Split(url, ""), "\x00") + "\x00"
+	for written, isURL := range map[string]bool{
+		url + "\n": true, "\ufeff" + url + "\r\n": true, "\xff\xfe" + wide: true, wide: false, url + "\xff": false,
+	} {
+		if err := os.WriteFile(file, []byte(written), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := databaseURL()
+		if isURL && (got != url || err != nil) || !isURL && (err == nil || !strings.Contains(err.Error(), file+" is neither")) {
+			t.Errorf("%q: %q, %v", written, got, err)
+		}
+	}
 }

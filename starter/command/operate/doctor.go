@@ -18,22 +18,22 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// errNotConnected is the error of an examination that found a system that does not work.
+// errNotConnected is the error of an examination in which a system does not work.
 var errNotConnected = errors.New("not everything that is configured works: follow the lines that begin with next")
 
-// NewDoctor makes the command that checks what a program can reach. It is no client of the API: it runs where the
+// NewDoctor makes the command that checks what a program can reach. It is not a client of the API: it runs where the
 // program runs, because only there are the program's settings and secrets.
 func NewDoctor() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "doctor PROGRAM", Args: terminal.AsUsed, ValidArgs: []string{string(config.ForWorker), string(config.ForAPI)},
-		Short: "Check which systems a worker or an API can reach, and with which account",
-		Long: `Check which systems a worker or an API can reach, and with which account.
+		Short: "Check which systems a worker or an API can reach, and as which account",
+		Long: `Check which systems a worker or an API can reach, and as which account.
 
-PROGRAM is worker or api. Run it with the settings of that program, in its container for instance:
-it checks the systems that are configured there with the credentials of these settings. No token
-is renewed and no purchase is started: what only these would show is "unverified". Exit code 0
-means that everything that is configured works.`,
+PROGRAM is worker or api. Run it with the settings of that program, for instance in its container: it
+checks every configured system with the configured credentials. It renews no token and starts no
+purchase: what only these would show is "unverified". Exit code 0 means that everything that is
+configured works.`,
 		Example: "  docker compose exec worker starter doctor worker",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, err := examine(cmd, config.Program(args[0]))
@@ -56,11 +56,11 @@ means that everything that is configured works.`,
 		},
 	}
 
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the response as JSON")
 	return cmd
 }
 
-// examine checks what a program needs with the settings of this environment.
+// examine checks what a program needs, with the settings of this environment.
 func examine(cmd *cobra.Command, program config.Program) (shape.Examination, error) {
 	if !slices.Contains([]config.Program{config.ForWorker, config.ForAPI}, program) {
 		return shape.Examination{}, terminal.UsageError("PROGRAM must be worker or api")
@@ -90,7 +90,7 @@ func writeExamination(cmd *cobra.Command, e shape.Examination) error {
 	return terminal.Verbatim(cmd.OutOrStdout(), document)
 }
 
-// showExamination writes a line for each check, and then what to do about each failed one.
+// showExamination writes a line for each check, followed by advice about each failed one.
 func showExamination(cmd *cobra.Command, e shape.Examination) error {
 	rows := [][]string{{"SYSTEM", "STATE", "AS", "DETAIL"}}
 	var next []string

@@ -1,4 +1,4 @@
-// Package operate has the commands by which operators check the service and maintain its database.
+// Package operate has the commands with which operators check the service and maintain its database.
 package operate
 
 import (
@@ -23,18 +23,24 @@ func NewStatus() *cobra.Command {
 	}.Command()
 }
 
-// showStatus writes the status on a screen of 80 columns.
+// showStatus writes the status for a screen of 80 columns.
 func showStatus(cmd *cobra.Command, s shape.Status) error {
 	rows := [][]string{
-		{"wait for a worker", fmt.Sprint(s.QueueDepth)},
+		{"waiting for a worker", fmt.Sprint(s.QueueDepth)},
 		{"last heartbeat", terminal.Seconds(s.WorkerHeartbeatAge, "%s ago", "none")},
-		{"storage token", terminal.Seconds(s.OAuthTokenExpiresIn, "expires in %s", "no end known")},
+		{"storage token", terminal.Seconds(s.OAuthTokenExpiresIn, "expires in %s", "expiry unknown")},
 		{"qBittorrent", qbittorrentText(s.QBittorrent)},
 		{"stuck", cmp.Or(strings.Join(s.StuckJobs, ", "), "none")},
 	}
 
 	for _, workload := range lifecycle.Workloads {
-		rows = append(rows, []string{workload.Name, countsText(workload.Table.StateNames(), s.InState[workload.Name])})
+		var counts []string
+		for _, state := range workload.Table.StateNames() {
+			if n := s.InState[workload.Name][state]; n > 0 {
+				counts = append(counts, fmt.Sprintf("%s %d", state, n))
+			}
+		}
+		rows = append(rows, []string{workload.Name, cmp.Or(strings.Join(counts, ", "), "none")})
 	}
 
 	rows = append(rows,
@@ -64,23 +70,12 @@ func showStatus(cmd *cobra.Command, s shape.Status) error {
 	)
 }
 
-// countsText writes how many entities are in each state, without empty states.
-func countsText(states []string, counts map[string]int64) string {
-	var parts []string
-	for _, state := range states {
-		if n := counts[state]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", state, n))
-		}
-	}
-	return cmp.Or(strings.Join(parts, ", "), "none")
-}
-
 func queueRow(q shape.TaskQueue) []string {
 	return []string{q.Name, q.Kind, fmt.Sprint(q.Depth), terminal.Seconds(&q.OldestAge, "%s", ""), fmt.Sprint(q.Workers)}
 }
 
-// workerRow returns a function that makes the row of one worker process. A process that serves all queues, which is the
-// usual one, has no room for their names.
+// workerRow returns a function that makes the row of one worker process. A process that serves all queues, the usual
+// case, does not list them: there is no room.
 func workerRow(queues []shape.TaskQueue) func(shape.Worker) []string {
 	return func(w shape.Worker) []string {
 		inFlight := "?"
@@ -139,11 +134,11 @@ func findingRow(f shape.Finding) []string {
 func NewFindings() *cobra.Command {
 	return remote.List[shape.Finding]{
 		Admin: true, Use: "findings",
-		Short: "List the differences that the reconciler found, the newest first (administrators only)",
+		Short: "List the reconciler's findings, newest first (administrators only)",
 		Path:  "/v1/findings",
 		Filters: []remote.Filter{
-			{Flag: "workload", About: "only those of one workload: " + strings.Join(lifecycle.Names(), ", ")},
-			{Flag: "since", About: "only those found at or after this time, such as 2026-03-01T12:00:00Z"},
+			{Flag: "workload", About: "filter by workload: " + strings.Join(lifecycle.Names(), ", ")},
+			{Flag: "since", About: "only findings at or after this time, such as 2026-03-01T12:00:00Z"},
 		},
 		Show: remote.Rows(findingRow, "WHEN", "WORKLOAD", "ENTITY", "FINDING", "DONE"),
 	}.Command()

@@ -3,23 +3,29 @@ package remote
 import (
 	"cmp"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// Field is a flag that becomes a field of the body. One that is empty is not sent.
+// Field is a flag that becomes a field of the body. Empty ones are not sent.
 type Field struct {
 	Flag     string
 	Name     string // empty: the flag's name, with _ in place of -
-	Value    any    // the default, which has the flag's type; nil: no text. A duration is sent in seconds
+	Value    any    // the default, which has the flag's type; nil: empty text. A duration is sent in seconds
 	About    string
-	Always   bool                         // it is sent also when it is empty
-	Required error                        // of a command line without it; nil: it may be left out
-	Read     func(value any) (any, error) // how the API writes the value; nil: unchanged
+	Always   bool                         // sent even if it is empty
+	Required error                        // the error without the flag; nil: it is optional
+	Read     func(value any) (any, error) // converts the value for the API; nil: unchanged
 }
+
+// Texts are the default of a repeatable flag that takes one text each time, whatever it contains. With the default
+// []string each value may have several words, separated by commas or spaces.
+type Texts []string
 
 // addFlag adds a flag with the type of its default.
 func addFlag(flags *pflag.FlagSet, name string, usual any, about string) {
@@ -35,14 +41,16 @@ func addFlag(flags *pflag.FlagSet, name string, usual any, about string) {
 	case time.Duration:
 		flags.Duration(name, usual, about)
 	case []string:
-		flags.StringSlice(name, usual, about)
+		flags.StringArray(name, usual, about)
+	case Texts:
+		flags.StringArray(name, usual, about)
 	default:
 		text, _ := usual.(string)
 		flags.String(name, text, about)
 	}
 }
 
-// valueOf gives the value of a flag, whose type is that of its default.
+// valueOf returns the value of a flag, whose type is that of its default.
 func valueOf(flags *pflag.FlagSet, name string, usual any) (value any, err error) {
 	switch usual.(type) {
 	case bool:
@@ -54,13 +62,22 @@ func valueOf(flags *pflag.FlagSet, name string, usual any) (value any, err error
 	case time.Duration:
 		return flags.GetDuration(name)
 	case []string:
-		return flags.GetStringSlice(name)
+		given, err := flags.GetStringArray(name)
+		return Words(given), err
+	case Texts:
+		given, err := flags.GetStringArray(name)
+		return slices.DeleteFunc(given, func(text string) bool { return text == "" }), err
 	default:
 		return flags.GetString(name)
 	}
 }
 
-// addTo adds the field to a body, unless it is not sent. given: it is sent as it is when its flag is given.
+// Words splits a flag's values at commas and spaces.
+func Words(values []string) []string {
+	return strings.FieldsFunc(strings.Join(values, ","), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+}
+
+// addTo adds the field to a body, unless it is not sent. given: the value is sent as it is if its flag is given.
 func (f Field) addTo(body map[string]any, cmd *cobra.Command, given bool) error {
 	value, err := valueOf(cmd.Flags(), f.Flag, f.Value)
 	if err != nil {

@@ -21,8 +21,8 @@ const followWithout = 30 * time.Second
 // job is a delivery or a download that a command follows to its end.
 type job interface{ Ended() bool }
 
-// Follow reads a job until it has ended, passes each reading to see, and returns the last answer. It tolerates an API
-// that restarts.
+// Follow polls a job until it has ended, passes each reading to see, and returns the last response. It tolerates a
+// restarting API.
 func Follow[T job](
 	ctx context.Context, c *client.Client, path string, every time.Duration, see func(T),
 ) (last T, answer []byte, err error) {
@@ -51,17 +51,18 @@ func Follow[T job](
 	}
 }
 
-// Wait is a command that requests a job: it shows the API's answer, and waits for the job's end or says how to see it.
+// Wait is a command that requests a job: it shows the API's response, and waits for the job's end or explains how to
+// check it.
 type Wait[T job] struct {
 	Wait, AsJSON bool
 	Call         client.Call                      // the request for the job
-	Asked        func(now T, existed bool) string // the line about the answer; existed: it is an earlier job
+	Asked        func(now T, existed bool) string // the line about the response; existed: it is an earlier job
 	ID           func(T) string
-	Jobs         string // the path of all jobs in the API
+	Jobs         string // path of all jobs in the API
 	Every        time.Duration
 	Show         string         // the command that shows a job
 	State        func(T) string // as the record spells it
-	Change       func(T) string // a log line about a change of the state
+	Change       func(T) string // a log line about a state change
 	Progress     func(T) string // a line within the width of a screen
 	// Failure returns nil for a job that ended successfully.
 	Failure func(T) error
@@ -88,7 +89,7 @@ func (w Wait[T]) Run(cmd *cobra.Command, c *client.Client) error {
 	if w.Wait {
 		now, answer, err = w.watch(cmd, c, w.Jobs+w.ID(now))
 		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("no longer waiting, the job goes on: see it with %s", show)
+			return fmt.Errorf("no longer waiting, the job continues: check it with %s", show)
 		}
 		if err != nil {
 			return err

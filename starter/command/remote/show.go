@@ -17,12 +17,12 @@ func Rows[T any](row func(T) []string, headings ...string) func(*cobra.Command, 
 	}
 }
 
-// One shows one thing as a list of one.
+// One shows a single item as a list of one.
 func One[T any](show func(*cobra.Command, []T) error) func(*cobra.Command, T) error {
 	return func(cmd *cobra.Command, item T) error { return show(cmd, []T{item}) }
 }
 
-// ShowEvents writes a history as a table.
+// ShowEvents shows a history as a table.
 var ShowEvents = Rows(func(e shape.History) []string {
 	return []string{
 		strconv.FormatInt(e.Seq, 10), terminal.When(e.CreatedAt), e.Type, e.From, e.To,

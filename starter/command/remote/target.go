@@ -2,9 +2,7 @@ package remote
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"os"
@@ -19,41 +17,41 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// The variables of the address of the API and of the token; flags come first. The last one also is a setting of the
-// programs, and names hosts that may be reached by http without a warning.
+// The environment variables for the API's address and the token; flags take precedence. The last one is also a setting
+// of the programs: hosts that may be reached over http without a warning.
 const (
 	envAPI       = "STAGECOACH_API_URL"
 	envToken     = "STAGECOACH_TOKEN"
 	envPlaintext = "STAGECOACH_PLAINTEXT_HOSTS"
 )
 
-// Calling adds the flags for an API and a token to commands, and to the commands below them.
+// Calling adds the flags for an API and a token to commands and their subcommands.
 func Calling(cmds ...*cobra.Command) []*cobra.Command {
 	for _, cmd := range cmds {
 		flags := cmd.PersistentFlags()
-		flags.String("api", "", "address of the API (default $"+envAPI+", else that of the running go run ./dev)")
+		flags.String("api", "", "address of the API (default $"+envAPI+" or the running go run ./dev)")
 		flags.String("token", "", "API token (default $"+envToken+"; the running go run ./dev has its own)")
 		flags.String("state", devinfo.DefaultState, "folder of go run ./dev, which holds its address and tokens")
 	}
 	return cmds
 }
 
-// Client makes the client of a command. admin says that the operation is one of administrators: the administrator's
-// token of go run ./dev is used where it is given.
+// Client makes the client of a command. admin says that the operation is for administrators: the administrator's token
+// of go run ./dev is used if there is one.
 func Client(cmd *cobra.Command, admin bool) (*client.Client, error) {
 	flag := func(name string) string { return cmd.Flag(name).Value.String() }
 	address, token := cmp.Or(flag("api"), os.Getenv(envAPI)), cmp.Or(flag("token"), os.Getenv(envToken))
 	info, infoErr := devinfo.Read(flag("state"))
 	info.API = strings.TrimRight(info.API, "/")
 
-	// Whoever can write a file into the present folder may name any address in it.
+	// Anybody who can write a file into the current folder can name any address in it.
 	if address == "" && info.API != "" {
 		if flag("token") != "" {
-			return nil, terminal.UsageError("--token needs --api or " + envAPI + ": no other token than its own is sent to " +
-				info.API + ", which " + filepath.Join(flag("state"), devinfo.File) + " names")
+			return nil, terminal.UsageError("--token needs --api or " + envAPI + ": " + info.API + ", from " +
+				filepath.Join(flag("state"), devinfo.File) + ", only ever receives its own token")
 		}
 		if token != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s is not used for %s, which %s names: set %s too\n", envToken,
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s is ignored for %s, which comes from %s: set %s too\n", envToken,
 				terminal.Printable(info.API), filepath.Join(flag("state"), devinfo.File), envAPI)
 		}
 		address, token = info.API, ""
@@ -63,9 +61,9 @@ func Client(cmd *cobra.Command, admin bool) (*client.Client, error) {
 	if c.Base == "" {
 		return nil, &client.Unreachable{Err: fmt.Errorf("the address of the API is unknown: %w", infoErr)}
 	}
-	u, err := parseAddress(c.Base)
-	if err != nil {
-		return nil, err
+	u, err := url.Parse(c.Base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, terminal.UsageError("the address of the API is not an http or https URL: " + c.Base)
 	}
 
 	// The tokens of go run ./dev are never sent to another API.
@@ -82,28 +80,12 @@ func Client(cmd *cobra.Command, admin bool) (*client.Client, error) {
 		)
 	}
 
-	warnOfPlaintext(cmd.ErrOrStderr(), u)
-	return c, nil
-}
-
-func parseAddress(base string) (*url.URL, error) {
-	u, err := url.Parse(base)
-	if err == nil && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		err = errors.New("another scheme, or no host")
-	}
-	if err != nil {
-		return nil, terminal.UsageError("the address of the API is no http or https URL: " + base)
-	}
-	return u, nil
-}
-
-// warnOfPlaintext warns of an address at which others can read the token on its way.
-func warnOfPlaintext(w io.Writer, u *url.URL) {
 	host := u.Hostname()
-	ip := net.ParseIP(host)
 	expected := strings.FieldsFunc(os.Getenv(envPlaintext), func(r rune) bool { return r == ',' || r == ' ' })
-	if u.Scheme == "https" || host == "localhost" || ip != nil && ip.IsLoopback() || slices.Contains(expected, host) {
-		return
+	if u.Scheme == "http" && host != "localhost" && !net.ParseIP(host).IsLoopback() && !slices.Contains(expected, host) {
+		fmt.Fprintf(
+			cmd.ErrOrStderr(), "warning: the connection to %s is not encrypted and exposes the token: use https\n", terminal.Printable(host),
+		)
 	}
-	fmt.Fprintf(w, "warning: the token and the answers can be read on the way to %s: use https\n", terminal.Printable(host))
+	return c, nil
 }

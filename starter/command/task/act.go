@@ -13,7 +13,7 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// newStatusAction is a command that gives a task a status.
+// newStatusAction is a command that sets a task's status.
 func newStatusAction(name, short string, to lifecycle.TaskState) *cobra.Command {
 	return remote.Ask[shape.Task]{
 		Use: name + " ID COMMENT…", Short: short, Keyed: true,
@@ -21,13 +21,13 @@ func newStatusAction(name, short string, to lifecycle.TaskState) *cobra.Command 
 	}.Command()
 }
 
-// lease is how long the one who takes a task may be silent.
+// lease is how long the claimant of a task may be silent.
 var lease = remote.Field{
 	Flag: "lease", Name: "lease_seconds", Value: time.Duration(0),
-	About: "how long you may be silent, from 1m to 24h: then send heartbeats (default: for ever)",
+	About: "lease, from 1m to 24h, that heartbeats renew (default: no lease)",
 }
 
-// newClaim is a command that takes a task, for a lease when one is asked for.
+// newClaim is a command that claims a task, with a lease if requested.
 func newClaim(name, short string) *cobra.Command {
 	return remote.Ask[shape.Task]{
 		Use: name + " ID COMMENT…", Short: short, Keyed: true,
@@ -37,11 +37,11 @@ func newClaim(name, short string) *cobra.Command {
 
 func newHeartbeat() *cobra.Command {
 	return remote.Ask[shape.Task]{
-		Use: "heartbeat ID", Short: "Hold a task for another lease, counted from now",
+		Use: "heartbeat ID", Short: "Renew the lease of a task, counted from now",
 		Call: "POST /v1/tasks/{}/heartbeat",
 		Fields: []remote.Field{{
 			Flag: "fencing-token", Value: int64(0),
-			About: "the fencing token of your claim (default: whatever claim you have)",
+			About: "fencing token of your claim (default: your current claim)",
 		}},
 		Show: showTask,
 	}.Command()
@@ -49,24 +49,17 @@ func newHeartbeat() *cobra.Command {
 
 func newStatus() *cobra.Command {
 	return remote.Ask[shape.Task]{
-		Use: "status ID STATUS COMMENT…", Short: "Give a task one of the statuses that it may have next", Keyed: true,
+		Use: "status ID STATUS COMMENT…", Short: "Move a task to another status", Keyed: true,
 		Call: "POST /v1/tasks/{}/status",
 		Body: func(args []string) (any, error) {
 			to := lifecycle.TaskState(strings.ToUpper(args[1]))
 			if !slices.Contains(lifecycle.TaskStates, to) {
 				return nil, terminal.UsageError(
-					"no status " + args[1] + ": give NEW, IN_PROGRESS, BLOCKED, STUCK, DONE or CANCELLED",
+					"unknown status " + args[1] + ": use NEW, IN_PROGRESS, BLOCKED, STUCK, DONE or CANCELLED",
 				)
 			}
 			return map[string]any{"to": to, "comment": strings.Join(args[2:], " ")}, nil
 		},
 		Show: showTask,
-	}.Command()
-}
-
-func newComment() *cobra.Command {
-	return remote.Ask[shape.History]{
-		Use: "comment ID COMMENT…", Short: "Comment on a task", Keyed: true,
-		Call: "POST /v1/tasks/{}/comments", Text: "comment", Show: remote.One(remote.ShowEvents),
 	}.Command()
 }

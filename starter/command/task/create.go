@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +16,7 @@ import (
 func newCreate() *cobra.Command {
 	var task shape.TaskRequest
 	var assignee string
+	var blockers []string
 	cmd := remote.Ask[shape.Task]{
 		Use: "create TITLE", Short: "Create a task", Keyed: true,
 		Call: "POST /v1/tasks",
@@ -25,7 +24,7 @@ func newCreate() *cobra.Command {
 			if task.WorkspaceID == "" {
 				return nil, errNoWorkspace
 			}
-			task.Title, task.AssigneeID = args[0], shape.Optional(assignee)
+			task.Title, task.AssigneeID, task.BlockedBy = args[0], shape.Optional(assignee), remote.Words(blockers)
 			return task, nil
 		},
 		Show: showTask,
@@ -33,13 +32,13 @@ func newCreate() *cobra.Command {
 
 	flags := cmd.Flags()
 	flags.StringVar(&task.WorkspaceID, "workspace", "", "id of the workspace; required")
-	flags.StringVar(&task.Description, "description", "", "what is to be done")
+	flags.StringVar(&task.Description, "description", "", "what needs to be done")
 	flags.StringVar(&task.Visibility, "visibility", "", "public or private (default public)")
 	flags.StringVar(&task.Priority, "priority", "", "low, normal, high or critical (default normal)")
-	flags.StringVar(&assignee, "assignee", "", "id of the member who is to do it (default: who claims it)")
-	flags.StringSliceVar(&task.Labels, "label", nil, "a label; may be given several times")
-	flags.StringSliceVar(
-		&task.BlockedBy, "blocked-by", nil, "id of a task that must be DONE first; may be given several times",
+	flags.StringVar(&assignee, "assignee", "", "id of the member to assign it to (default: whoever claims it)")
+	flags.StringArrayVar(&task.Labels, "label", nil, "a label; repeatable")
+	flags.StringArrayVar(
+		&blockers, "blocked-by", nil, "id of a task that must be DONE first; comma-separated or repeated",
 	)
 	return cmd
 }
@@ -49,11 +48,12 @@ var errNoWorkspace = terminal.UsageError("--workspace is missing: give the id of
 func newBatch() *cobra.Command {
 	var workspace string
 	cmd := remote.Ask[shape.TaskBatch]{
-		Use: "batch FILE", Short: "Create a graph of tasks, all or none", Keyed: true,
-		Long: `Create a graph of tasks, all or none.
+		Use: "batch FILE", Short: "Create a graph of tasks, all or nothing", Keyed: true,
+		Long: `Create a graph of tasks, all or nothing.
 
-FILE (- is the standard input) holds a JSON list of tasks. Each has a title and may have the
-fields of POST /v1/tasks; blocked_by names other tasks of the list by their "ref".`,
+FILE (- is standard input) holds a JSON list of tasks. Each has a title and may have the
+fields of POST /v1/tasks; blocked_by names other tasks of the list by their "ref". It is UTF-8,
+or UTF-16 with a byte order mark, as PowerShell writes it.`,
 		Example: "  echo '[{\"ref\":\"a\",\"title\":\"Draw it\"},{\"title\":\"Build it\",\"blocked_by\":[\"a\"]}]' |\n" +
 			"    starter task batch - --workspace 2",
 		Call: "POST /v1/tasks/batch",
@@ -61,7 +61,8 @@ fields of POST /v1/tasks; blocked_by names other tasks of the list by their "ref
 			if workspace == "" {
 				return nil, errNoWorkspace
 			}
-			tasks, err := readBatch(args[0])
+			var tasks []json.RawMessage // the API validates their content
+			err := readJSON(args[0], &tasks, `a list of tasks: [{"title": "…"}, …]`)
 			return map[string]any{"workspace_id": workspace, "tasks": tasks}, err
 		},
 		Show: showMade,
@@ -71,26 +72,13 @@ fields of POST /v1/tasks; blocked_by names other tasks of the list by their "ref
 	return cmd
 }
 
-// readBatch reads a list of tasks. The API checks what they contain.
-func readBatch(name string) ([]json.RawMessage, error) {
-	var tasks []json.RawMessage
-	return tasks, readJSON(name, &tasks, `a list of tasks: [{"title": "…"}, …]`)
-}
-
-// readJSON reads a file, or the standard input by the name "-".
+// readJSON reads a file; "-" is standard input.
 func readJSON(name string, into any, what string) error {
-	source := io.Reader(os.Stdin)
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return terminal.UsageError(err.Error())
-		}
-		defer file.Close()
-		source = file
+	text, err := terminal.ReadText(name)
+	if err != nil {
+		return err
 	}
-
-	err := json.NewDecoder(source).Decode(into)
-	if err == nil {
+	if err = json.Unmarshal(text, into); err == nil {
 		return nil
 	}
 
@@ -98,7 +86,7 @@ func readJSON(name string, into any, what string) error {
 	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
 		why = "is JSON, but not " + what
 	}
-	return terminal.UsageError(cmp.Or(strings.TrimPrefix(name, "-"), "the standard input") + " " + why)
+	return terminal.UsageError(cmp.Or(strings.TrimPrefix(name, "-"), "standard input") + " " + why)
 }
 
 func showMade(cmd *cobra.Command, made shape.TaskBatch) error {

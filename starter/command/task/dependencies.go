@@ -19,17 +19,17 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// dependency is a task in a tree of tasks that wait for each other.
+// dependency is a task in a dependency tree.
 type dependency struct {
 	ID     string              `json:"id"`
 	Status lifecycle.TaskState `json:"status"`
 	Title  string              `json:"title,omitempty"` // empty: the caller may not see it
-	// Below are the next tasks of the tree. A task that is in it several times has them at its first place only.
+	// Below are the next tasks of the tree. A task that occurs several times has them only at its first occurrence.
 	Below []dependency `json:"below,omitempty"`
-	Again bool         `json:"again,omitempty"` // it is listed above too
+	Again bool         `json:"again,omitempty"` // it is also listed above
 }
 
-// dependencies are the tasks that a task waits for, and the tasks that wait for it.
+// dependencies are a task's blockers, and the tasks that it blocks.
 type dependencies struct {
 	dependency
 	Blockers   []dependency `json:"blockers"`
@@ -38,7 +38,7 @@ type dependencies struct {
 
 func newDependencies() *cobra.Command {
 	return remote.Ask[dependencies]{
-		Use: "dep ID", Short: "Show which tasks a task waits for, and which wait for it, as trees",
+		Use: "dep ID", Short: "Show the dependency trees of a task: what it waits for and what waits for it",
 		Answer: func(ctx context.Context, c *client.Client, args []string) ([]byte, error) {
 			found, err := dependenciesOf(ctx, c, args[0])
 			if err != nil {
@@ -78,13 +78,13 @@ func dependenciesOf(ctx context.Context, c *client.Client, id string) (dependenc
 	}, nil
 }
 
-// taskGraph holds the tasks of a workspace, and the tasks that wait for each.
+// taskGraph holds the tasks of a workspace, and the tasks that each blocks.
 type taskGraph struct {
 	tasks   map[string]shape.Task
 	waiting map[string][]shape.Blocker
 }
 
-// tree returns the tasks that next leads to from a task, the oldest first.
+// tree returns the tasks to which next leads from a task, oldest first.
 func (g taskGraph) tree(id string, next func(string) []shape.Blocker, seen map[string]bool) []dependency {
 	below := []dependency{}
 	for _, one := range slices.SortedFunc(slices.Values(next(id)), olderFirst) {

@@ -17,7 +17,7 @@ import (
 )
 
 func showTasks(cmd *cobra.Command, c *client.Client, tasks []shape.Task) error {
-	names := assignees{}
+	names := map[string]map[string]string{} // member names, by workspace and id
 	for _, t := range tasks {
 		if t.AssigneeID != nil && names[t.WorkspaceID] == nil {
 			members, err := membersOf(cmd.Context(), c, t.WorkspaceID)
@@ -29,24 +29,18 @@ func showTasks(cmd *cobra.Command, c *client.Client, tasks []shape.Task) error {
 	}
 
 	return remote.Rows(func(t shape.Task) []string {
+		assignee := ""
+		if t.AssigneeID != nil {
+			assignee = cmp.Or(names[t.WorkspaceID][*t.AssigneeID], words.Person.In(words.English, *t.AssigneeID))
+		}
 		return []string{
-			t.ID, string(t.Status), t.Priority, names.of(t), waitsFor(t), terminal.WhenSet(t.StatusDeadlineAt), t.Title,
+			t.ID, string(t.Status), t.Priority, assignee, waitsFor(t), terminal.WhenSet(t.StatusDeadlineAt), t.Title,
 		}
 	}, "ID", "STATUS", "PRIORITY", "ASSIGNEE", "WAITS FOR", "DEADLINE", "TITLE")(cmd, tasks)
 }
 
-// assignees are the names of members by their ids, by the workspace.
-type assignees map[string]map[string]string
-
-// of names who works on a task; empty: nobody does.
-func (a assignees) of(t shape.Task) string {
-	if t.AssigneeID == nil {
-		return ""
-	}
-	return cmp.Or(a[t.WorkspaceID][*t.AssigneeID], words.Person.In(words.English, *t.AssigneeID))
-}
-
-// membersOf names the members of a workspace. Who has a task of a workspace that they have left sees numbers.
+// membersOf returns the names of a workspace's members. A person with a task in a workspace that they have left sees
+// numbers.
 func membersOf(ctx context.Context, c *client.Client, workspace string) (map[string]string, error) {
 	names := map[string]string{}
 	err := client.EachItem(
@@ -59,4 +53,24 @@ func membersOf(ctx context.Context, c *client.Client, workspace string) (map[str
 		err = nil
 	}
 	return names, err
+}
+
+// showTaskAndPeople shows a task with the names of its people.
+func showTaskAndPeople(cmd *cobra.Command, c *client.Client, t shape.Task) error {
+	members, err := membersOf(cmd.Context(), c, t.WorkspaceID)
+	if err != nil {
+		return err
+	}
+
+	named := func(id string) string {
+		if members[id] == "" {
+			return words.Person.In(words.English, id)
+		}
+		return members[id] + " (" + id + ")"
+	}
+	t.CreatorID = named(t.CreatorID)
+	if t.AssigneeID != nil {
+		t.AssigneeID = shape.Optional(named(*t.AssigneeID))
+	}
+	return showTask(cmd, t)
 }

@@ -10,26 +10,26 @@ import (
 	"stagecoach/starter/command/remote"
 )
 
-// newNext is a command that takes whatever task is next.
+// newNext is a command that claims the next task.
 func newNext() *cobra.Command {
 	return remote.Ask[shape.NextTask]{
-		Use: "next COMMENT…", Short: "Claim the best task that is ready, and wait for one while there is none", Keyed: true,
-		Long: `Claim the most urgent task that is ready, and of these the oldest. Of all who ask, one gets it.
+		Use: "next COMMENT…", Short: "Claim the most urgent ready task, or wait for one", Keyed: true,
+		Long: `Claim the most urgent ready task, the oldest first. Only one caller gets each task.
 
-A task has all labels that you give. The priority is the least urgent one: high means high or critical.`,
+The task has all the labels that you give. --priority is the minimum: high means high or critical.`,
 		Example: "  starter task next --label docs --wait 50s --lease 5m my turn",
 		Call:    "POST /v1/tasks/claim",
 		Text:    "comment",
 		Fields: []remote.Field{
-			{Flag: "workspace", Name: "workspace_id", About: "id of the workspace (default: all that you are a member of)"},
+			{Flag: "workspace", Name: "workspace_id", About: "id of the workspace (default: all your workspaces)"},
 			{
-				Flag: "label", Name: "labels", Value: []string(nil),
-				About: "labels that the task has, all of them, with commas",
+				Flag: "label", Name: "labels", Value: remote.Texts(nil),
+				About: "a label that the task must have; repeatable: it must have all of them",
 			},
-			{Flag: "priority", About: "low, normal, high or critical, or more urgent (default: any)"},
+			{Flag: "priority", About: "minimum priority: low, normal, high or critical (default: any)"},
 			{
 				Flag: "wait", Name: "wait_seconds", Value: time.Duration(0),
-				About: "how long to wait while no task is ready, 50s at most (default: not at all)",
+				About: "how long to wait for a ready task, at most 50s (default: do not wait)",
 			},
 			lease,
 		},

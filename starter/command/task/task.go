@@ -20,27 +20,28 @@ import (
 // New makes the group of commands about tasks.
 func New() *cobra.Command {
 	workspace := remote.Filter{
-		Flag: "workspace", Parameter: "workspace_id", About: "only those of the workspace with this id",
+		Flag: "workspace", Parameter: "workspace_id", About: "filter by workspace id",
 	}
 	return terminal.Group(&cobra.Command{
 		Use: "task", Short: "Share work: create, claim, finish and rescue tasks",
 		Long: `Share work with the other members of a workspace.
 
-Each command that changes the state of a task needs a comment, which says why: it follows the ID.`,
+Every command that changes a task's state needs a comment that says why: it comes last, after the flags and the ID.`,
 		Example: "  starter task create \"Write the notes\" --workspace 2\n" +
 			"  starter task claim 12 I know this part\n  starter task done 12 they are online",
 	},
 		newCreate(), newBatch(),
 		remote.List[shape.Task]{
-			Use: "list", Short: "List the tasks that you may see, the newest first",
+			Use: "list", Short: "List the tasks that you can see, newest first",
 			Path: "/v1/tasks",
 			Filters: []remote.Filter{
 				workspace,
 				{
-					Flag: "in-status", Parameter: "status", Write: strings.ToUpper,
-					About: "only those in this status, such as NEW or STUCK",
+					Flag: "in-status", Parameter: "status", Write: strings.ToUpper, Values: lifecycle.Task.StateNames(),
+					About: "filter by status, such as NEW or STUCK",
 				},
-				{Flag: "assignee", About: "only those of the user with this id, or me"},
+				{Flag: "assignee", About: "filter by the assignee's user id, or me"},
+				{Flag: "search", Parameter: "q", About: "filter by words in the title or the description"},
 			},
 			ShowBy: showTasks,
 		}.Command(),
@@ -53,19 +54,23 @@ Each command that changes the state of a task needs a comment, which says why: i
 		}.Command(),
 		remote.Ask[shape.Task]{
 			Use: "show ID", Short: "Show one task",
-			Call: "GET /v1/tasks/{}", Show: showTask,
+			Call: "GET /v1/tasks/{}", ShowBy: showTaskAndPeople,
 		}.Command(),
 		newNext(),
 		newClaim("claim", "Claim a task that is ready"), newHeartbeat(),
 		newStatusAction("done", "Finish your task: it is DONE", lifecycle.TaskDone),
 		newStatusAction("release", "Give your task back: it is NEW and has no assignee", lifecycle.TaskNew),
-		newStatusAction("block", "Block your task: something prevents its work", lifecycle.TaskBlocked),
+		newStatusAction("block", "Block your task: it cannot go on for now", lifecycle.TaskBlocked),
 		remote.Ask[shape.Task]{
 			Use: "escalate ID COMMENT…", Short: "Block a task that somebody else works on", Keyed: true,
 			Call: "POST /v1/tasks/{}/escalate", Text: "comment", Show: showTask,
 		}.Command(),
 		newClaim("takeover", "Take over a STUCK task"),
-		newStatus(), newComment(),
+		newStatus(),
+		remote.Ask[shape.History]{
+			Use: "comment ID COMMENT…", Short: "Comment on a task", Keyed: true,
+			Call: "POST /v1/tasks/{}/comments", Text: "comment", Show: remote.One(remote.ShowEvents),
+		}.Command(),
 		newSubmit(), newReview("approve", "Approve the result of somebody else's task"),
 		newReview("reject", "Reject the result of somebody else's task"), newSubmissions(), newEdit(),
 		remote.Ask[shape.TaskOptions]{
@@ -80,19 +85,19 @@ Each command that changes the state of a task needs a comment, which says why: i
 	)
 }
 
-// NextSteps say what to do about a refusal.
+// NextSteps advise what to do about a refusal.
 var NextSteps = map[fault.Code]string{
-	fault.TaskNotFound:       "look which there are: starter task list",
-	fault.WorkspaceNotFound:  "look which there are: starter workspace list",
+	fault.TaskNotFound:       "list them: starter task list",
+	fault.WorkspaceNotFound:  "list them: starter workspace list",
 	fault.TaskAlreadyClaimed: "choose another one: starter task ready",
 	fault.UnresolvedBlockers: "see what it waits for: starter task dep ID",
 	fault.CannotEscalateOwn:  "block it yourself: starter task block ID COMMENT",
-	fault.CannotTakeover:     "it is yours, continue: starter task status ID IN_PROGRESS COMMENT",
-	fault.LeaseLost:          "stop working on it, and look what became of it: starter task show ID",
+	fault.CannotTakeover:     "it is already yours, continue: starter task status ID IN_PROGRESS COMMENT",
+	fault.LeaseLost:          "stop working on it, and see its current state: starter task show ID",
 	fault.CommentRequired:    "say why, after the ID",
 
-	fault.ReviewRequired:       "submit the result, and let somebody else approve it: starter task submit ID FILE COMMENT",
-	fault.SubmissionNotCurrent: "look at the newest result: starter task submissions ID",
+	fault.ReviewRequired:       "submit the result and have somebody else approve it: starter task submit ID FILE COMMENT",
+	fault.SubmissionNotCurrent: "see the newest result: starter task submissions ID",
 }
 
 // waitsFor lists the blockers that are not DONE yet.
@@ -126,7 +131,11 @@ func showTask(cmd *cobra.Command, t shape.Task) error {
 	}
 
 	if t.Submission != nil {
-		rows = append(rows, []string{"submission", fmt.Sprintf("%d, %s", *t.Submission, approval(t.Approved))})
+		approval := "not approved"
+		if t.Approved {
+			approval = "approved"
+		}
+		rows = append(rows, []string{"submission", fmt.Sprintf("%d, %s", *t.Submission, approval)})
 	}
 
 	heading := "description"
@@ -154,7 +163,7 @@ func number(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
-// allowedText lists the actions that the caller may take, and the statuses that the action status may give.
+// allowedText lists the actions that the caller may take, and the statuses that the action status may set.
 func allowedText(t shape.Task) string {
 	var allowed []string
 	for _, action := range t.AllowedActions {
@@ -172,7 +181,7 @@ func showOptions(cmd *cobra.Command, o shape.TaskOptions) error {
 		answer := "yes"
 		switch {
 		case o.ChangesNothing:
-			answer = "it is yours already"
+			answer = "it is already yours"
 		case !o.Allowed:
 			answer = "no"
 		}

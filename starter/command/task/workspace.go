@@ -23,44 +23,44 @@ func NewWorkspace() *cobra.Command {
 			Call: "POST /v1/workspaces", Text: "name", Fields: settings, Changes: true, Show: remote.One(showWorkspaces),
 		}.Command(),
 		remote.Ask[shape.Workspace]{
-			Use: "change WORKSPACE", Short: "Change a workspace of yours, by its id; running deadlines stay", Keyed: true,
+			Use: "change WORKSPACE", Short: "Change one of your workspaces; running deadlines stay as they are", Keyed: true,
 			Call: "PATCH /v1/workspaces/{}", Changes: true,
 			Fields: append([]remote.Field{{Flag: "name", About: "a new name"}}, settings...),
 			Show:   remote.One(showWorkspaces),
 		}.Command(),
 		remote.List[shape.Workspace]{
-			Use: "list", Short: "List your workspaces, the oldest first (an administrator sees all)",
+			Use: "list", Short: "List your workspaces, oldest first (administrators see all)",
 			Path: "/v1/workspaces", Show: showWorkspaces,
 		}.Command(),
 		remote.List[shape.Member]{
-			Use: "members WORKSPACE", Short: "List the members of a workspace, by its id",
+			Use: "members WORKSPACE", Short: "List the members of a workspace",
 			Path: "/v1/workspaces/{}/members", Show: showMembers,
 		}.Command(),
 		remote.Do{
-			Use: "member WORKSPACE USER", Short: "Ask a person to join a workspace, or add an agent of yours, by their ids",
+			Use: "member WORKSPACE USER", Short: "Invite a person to a workspace or add one of your agents, by id or @username",
 			Call: "PUT /v1/workspaces/{}/members/{}",
 			Done: func(args []string) string {
-				return fmt.Sprintf("workspace %s: an agent %s is a member; a person %s is asked", args[0], args[1], args[1])
+				return fmt.Sprintf("workspace %s: agent %s is a member now; person %s is invited, and joins once they accept", args[0], args[1], args[1])
 			},
 		}.Command(),
 		remote.Do{
 			Use:   "remove WORKSPACE USER",
-			Short: "Remove a user from a workspace, by their ids; the user keeps the tasks already claimed",
+			Short: "Remove a user from a workspace; the user keeps tasks already claimed",
 			Call:  "DELETE /v1/workspaces/{}/members/{}",
 			Done:  func(args []string) string { return fmt.Sprintf("user %s is not in workspace %s", args[1], args[0]) },
 		}.Command(),
 		remote.List[shape.Invitation]{
-			Use: "invitations", Short: "List the workspaces that you are asked to join, the newest first",
+			Use: "invitations", Short: "List your invitations to workspaces, newest first",
 			Path: "/v1/invitations", Show: showInvitations,
 		}.Command(),
 		remote.Do{
-			Use: "agree WORKSPACE", Short: "Agree to join a workspace that you are asked to join",
-			Call: "POST /v1/workspaces/{}/agree",
+			Use: "agree WORKSPACE", Short: "Accept an invitation to a workspace",
+			Call: "POST /v1/workspaces/{}/agree", List: "/v1/invitations",
 			Done: func(args []string) string { return fmt.Sprintf("workspace %s: you are a member", args[0]) },
 		}.Command(),
 		remote.Do{
-			Use: "refuse WORKSPACE", Short: "Refuse to join a workspace, for good: nobody can ask you again",
-			Call: "POST /v1/workspaces/{}/refuse",
+			Use: "refuse WORKSPACE", Short: "Refuse an invitation to a workspace for good: nobody can invite you again",
+			Call: "POST /v1/workspaces/{}/refuse", List: "/v1/invitations",
 			Done: func(args []string) string { return fmt.Sprintf("workspace %s: you have refused", args[0]) },
 		}.Command(),
 	)
@@ -70,40 +70,40 @@ func NewWorkspace() *cobra.Command {
 var settings = []remote.Field{
 	{
 		Flag: "deadline", Name: "status_deadlines", Value: []string(nil), Read: readDeadlines,
-		About: "STATUS=MINUTES for NEW, IN_PROGRESS or BLOCKED; may be given several times; 0: none",
+		About: "STATUS=MINUTES for NEW, IN_PROGRESS or BLOCKED; comma-separated or repeated; 0: no deadline",
 	},
 	{
 		Flag: "release-stuck-after", Name: "stuck_release_after", Value: 0., Read: readRelease,
-		About: "minutes after which a STUCK task is NEW again; 0: never",
+		About: "minutes after which a STUCK task becomes NEW again; 0: never",
 	},
 	{
 		Flag: "new-waits-for-blockers", Name: "new_deadline_waits_for_blockers", Value: false,
-		About: "begin the deadline of a NEW task when its last blocker is DONE",
+		About: "start the deadline of a NEW task when its last blocker is DONE",
 	},
 	{
 		Flag: "review-required", Value: false,
-		About: "let a task be DONE only when somebody else has approved its result",
+		About: "allow DONE only after somebody else has approved the result",
 	},
 }
 
 func readRelease(value any) (any, error) {
 	if !isNumber(value.(float64)) {
-		return nil, terminal.UsageError("--release-stuck-after is no number: give minutes, such as 30")
+		return nil, terminal.UsageError("--release-stuck-after is not a number: give minutes, such as 30")
 	}
 	return value, nil
 }
 
-// isNumber refuses NaN and the infinities, which strconv reads as well.
+// isNumber rejects NaN and infinities, which strconv accepts too.
 func isNumber(value float64) bool { return !math.IsNaN(value) && !math.IsInf(value, 0) }
 
-// readDeadlines reads STATUS=MINUTES. The API checks the names of the statuses.
+// readDeadlines parses STATUS=MINUTES. The API validates the names of the statuses.
 func readDeadlines(texts any) (any, error) {
 	minutes := map[string]float64{}
 	for _, text := range texts.([]string) {
 		status, number, _ := strings.Cut(text, "=")
 		value, err := strconv.ParseFloat(number, 64)
 		if err != nil || !isNumber(value) {
-			return nil, terminal.UsageError("no deadline: " + text + ": give STATUS=MINUTES, such as NEW=120")
+			return nil, terminal.UsageError("invalid deadline " + text + ": give STATUS=MINUTES, such as NEW=120")
 		}
 		minutes[strings.ToUpper(status)] = value
 	}
@@ -116,7 +116,7 @@ var showMembers = remote.Rows(func(m shape.Member) []string {
 
 var showInvitations = remote.Rows(func(i shape.Invitation) []string {
 	return []string{i.WorkspaceID, i.WorkspaceName, i.InvitedBy, i.InvitedByName, terminal.When(i.InvitedAt)}
-}, "WORKSPACE", "NAME", "ASKED BY", "NAME", "SINCE")
+}, "WORKSPACE", "NAME", "INVITED BY", "NAME", "SINCE")
 
 var showWorkspaces = remote.Rows(func(w shape.Workspace) []string {
 	waits := "no"

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -16,7 +14,7 @@ import (
 )
 
 var errNotCompared = errors.New(
-	"the chain could not be compared: the record does not have its newest block yet; try again in a minute",
+	"the chain could not be compared: its newest block is not in the record yet; try again in a minute",
 )
 
 func newReconcile() *cobra.Command {
@@ -25,9 +23,9 @@ func newReconcile() *cobra.Command {
 		Admin: true, Use: "reconcile", Short: "Compare the ledger with the record, the chain and Fragment's purchases",
 		Long: `Compare the ledger with the record, the chain and Fragment's purchases.
 
-The command compares the ledger with the rest of the record, with the wallet's balance on the
-chain and, with --purchases, with a list of Fragment's purchases. It changes nothing. Exit code 0
-means that all of them were compared and agree.`,
+Compares the ledger with the rest of the record, with the wallet's balance on the chain and, with
+--purchases, with a list of Fragment's purchases. Read-only. Exit code 0 means that everything was
+compared and matches.`,
 		Call: "POST /v1/payments/reconcile",
 		Body: func([]string) (any, error) {
 			if purchases == "" {
@@ -41,30 +39,22 @@ means that all of them were compared and agree.`,
 
 	cmd.Flags().StringVar(
 		&purchases, "purchases", "",
-		`a file with Fragment's purchases, "-" for the standard input: {"items":[{"payment_hash","stars","paid_nano"},…]}`,
+		`a file with Fragment's purchases, "-" for standard input: {"items":[{"payment_hash","stars","paid_nano"},…]}`,
 	)
 	return cmd
 }
 
 func readPurchases(name string) ([]shape.Purchase, error) {
-	data, err := readInput(name)
+	text, err := terminal.ReadText(name)
 	if err != nil {
-		return nil, terminal.UsageError(err.Error())
+		return nil, err
 	}
 
 	var sold shape.Page[shape.Purchase]
-	if err := json.Unmarshal(data, &sold); err != nil || sold.Items == nil {
+	if err := json.Unmarshal(text, &sold); err != nil || sold.Items == nil {
 		return nil, terminal.UsageError(name + ` is no list of purchases: {"items":[{"payment_hash":"…", …}, …]}`)
 	}
 	return sold.Items, nil
-}
-
-// readInput reads a file, or the standard input when its name is "-".
-func readInput(name string) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(os.Stdin)
-	}
-	return os.ReadFile(name)
 }
 
 func showQueue(cmd *cobra.Command, q shape.Queue) error {
@@ -78,7 +68,7 @@ func showQueue(cmd *cobra.Command, q shape.Queue) error {
 		case turn.GrantedAt != nil:
 			state = "has the wallet since " + terminal.When(*turn.GrantedAt)
 		case turn.NotBefore != nil:
-			state = "above the limit of a day, tries at " + terminal.When(*turn.NotBefore)
+			state = "above the daily limit, next attempt at " + terminal.When(*turn.NotBefore)
 		}
 		return []string{
 			strconv.Itoa(turn.Place), turn.Hash, turn.Kind, turn.Sender, terminal.When(turn.AskedAt), state,

@@ -18,7 +18,7 @@ import (
 	"stagecoach/starter/terminal"
 )
 
-// bulkRetry retries all failed transactions that its filters choose, or shows them.
+// bulkRetry retries all failed transactions that match its filters, or lists them.
 type bulkRetry struct {
 	all, givenUp, yes bool
 	failure           string
@@ -30,12 +30,12 @@ type bulkRetry struct {
 func newRetry() *cobra.Command {
 	var bulk bulkRetry
 	cmd := remote.Ask[shape.Transaction]{
-		Admin: true, Use: "retry HASH [COMMENT] | --all [COMMENT]", Keyed: true,
+		Admin: true, Use: "retry HASH [COMMENT…] | --all [COMMENT…]", Keyed: true,
 		Short: "Retry a failed transaction, or all of them",
 		Long: `Retry a failed transaction, or all of them.
 
-With --all the command shows which transactions it would retry; --yes retries them. Transactions
-that an operator has ended are left out, unless --failure names their message.`,
+--all only lists the transactions that it would retry; add --yes to retry them. Transactions that
+an operator has ended are left out, unless --failure names their message.`,
 		Call: retryCall, Text: "comment", Show: showTransaction,
 	}.Command()
 
@@ -54,38 +54,34 @@ that an operator has ended are left out, unless --failure names their message.`,
 		return bulk.run(cmd, c)
 	}
 
-	bulk.addFlags(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&bulk.all, "all", false, "all retryable transactions, narrowed by the flags below")
+	flags.BoolVar(&bulk.givenUp, "given-up", false, "with --all: only those that are no longer retried automatically")
+	flags.StringVar(&bulk.failure, "failure", "", "with --all: only those that failed with this message")
+	flags.DurationVar(&bulk.olderThan, "older-than", 0, "with --all: only those received longer ago than this")
+	flags.DurationVar(&bulk.since, "since", 0, "with --all: only those received within this time")
+	flags.IntVar(&bulk.limit, "limit", 100, "with --all: at most this many, the newest")
+	flags.BoolVar(&bulk.yes, "yes", false, "with --all: retry them")
 	return cmd
 }
 
 const retryCall = "POST /v1/transactions/{}/retry"
 
-func (r *bulkRetry) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.BoolVar(&r.all, "all", false, "all that may be retried, narrowed by the flags below")
-	flags.BoolVar(&r.givenUp, "given-up", false, "with --all: only those that the system no longer retries by itself")
-	flags.StringVar(&r.failure, "failure", "", "with --all: only those that failed with this message")
-	flags.DurationVar(&r.olderThan, "older-than", 0, "with --all: only those that came in longer ago than this")
-	flags.DurationVar(&r.since, "since", 0, "with --all: only those that came in within this time")
-	flags.IntVar(&r.limit, "limit", 100, "with --all: at most so many, the newest")
-	flags.BoolVar(&r.yes, "yes", false, "with --all: retry them")
-}
-
-// check refuses flags and arguments that exclude each other.
+// check refuses mutually exclusive flags and arguments.
 func (r *bulkRetry) check(cmd *cobra.Command, args []string) error {
 	given := cmd.Flags().Changed
 	narrowed := slices.ContainsFunc([]string{"given-up", "failure", "older-than", "since", "limit", "yes"}, given)
 	switch {
 	case !r.all && (len(args) == 0 || narrowed):
-		return terminal.UsageError("name one transaction by its hash, or all with --all: " + cmd.UseLine())
+		return terminal.UsageError("give the hash of one transaction, or --all: " + cmd.UseLine())
 	case r.all && (given("idempotency-key") || r.limit < 1 || r.olderThan < 0 || r.since < 0):
-		return terminal.UsageError("--all takes no --idempotency-key, a --limit above 0 and no negative times")
+		return terminal.UsageError("--all does not take --idempotency-key, a --limit below 1 or negative times")
 	default:
 		return nil
 	}
 }
 
-// query returns the filters that the API has.
+// query returns the filters that the API supports.
 func (r *bulkRetry) query(now time.Time) url.Values {
 	query := url.Values{"retryable": {"true"}}
 	if r.failure != "" {
@@ -102,14 +98,6 @@ func (r *bulkRetry) query(now time.Time) url.Values {
 	return query
 }
 
-// takes applies the filters that the API does not have.
-func (r *bulkRetry) takes(t shape.Transaction) bool {
-	if t.NeedsReview || r.givenUp && t.GivenUpAt == nil {
-		return false
-	}
-	return r.failure != "" || !stars.Named(shape.Value(t.ErrorMessage)).ByOperator
-}
-
 // retried is the result for one transaction.
 type retried struct {
 	Hash    string     `json:"hash"`
@@ -118,12 +106,14 @@ type retried struct {
 	Remark  string     `json:"remark"` // why it failed, or was refused
 }
 
-// run retries the chosen transactions one after the other, or shows them. It goes on after a refusal: another person,
+// run retries the chosen transactions one after the other, or lists them. It continues after a refusal: another person,
 // or the system, was faster.
 func (r *bulkRetry) run(cmd *cobra.Command, c *client.Client) error {
 	var chosen []shape.Transaction
 	err := client.EachItem(cmd.Context(), c, "/v1/transactions", r.query(time.Now()), func(t shape.Transaction) bool {
-		if r.takes(t) {
+		// The API does not support these filters.
+		taken := !t.NeedsReview && (!r.givenUp || t.GivenUpAt != nil)
+		if taken && (r.failure != "" || !stars.Named(shape.Value(t.ErrorMessage)).ByOperator) {
 			chosen = append(chosen, t)
 		}
 		return len(chosen) == r.limit
@@ -146,7 +136,7 @@ func (r *bulkRetry) run(cmd *cobra.Command, c *client.Client) error {
 	return errors.Join(r.show(cmd, done), err)
 }
 
-// retry retries one transaction. Its error means that the API will refuse the others as well, or cannot be reached.
+// retry retries one transaction. Its error means that the API would refuse the others as well, or is unreachable.
 func (r *bulkRetry) retry(cmd *cobra.Command, c *client.Client, t shape.Transaction) (retried, error) {
 	call := remote.Call(retryCall, t.Hash)
 	call.Body = r.comment
@@ -181,7 +171,7 @@ func (r *bulkRetry) show(cmd *cobra.Command, done []retried) error {
 	}
 
 	if !r.yes && len(done) > 0 {
-		fmt.Fprintf(out, "nothing was retried: --yes retries these %d\n", len(done))
+		fmt.Fprintf(out, "dry run: add --yes to retry these %d\n", len(done))
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func NewStats() *cobra.Command {
 		Admin: true, Use: "transactions", Short: "Show the statistics of purchases of Stars (administrators only)",
 		Call: "GET /v1/stats/transactions",
 		Filters: []remote.Filter{{
-			Flag: "days", Value: 30, About: "how many days to show; days without transactions do not count",
+			Flag: "days", Value: 0, About: "number of most recent days with transactions to show (0: all)",
 		}},
 		Show: showStats,
 	}.Command()
@@ -24,9 +24,15 @@ func NewStats() *cobra.Command {
 
 func showStats(cmd *cobra.Command, s shape.TransactionStats) error {
 	out := cmd.OutOrStdout()
-	const average, none = "%s on average", "none was processed"
-	fmt.Fprintf(out, "from seen to processed, in 24 hours: %s\n", terminal.Seconds(s.AverageSeconds, average, none))
-	fmt.Fprintf(out, "from seen to processed, over all time: %s%s\n", terminal.Seconds(s.AverageAllTime, average, none), inMinutes(s))
+	minutes := ""
+	if s.AverageMinutes != nil {
+		minutes = fmt.Sprintf(" (%.2f minutes)", *s.AverageMinutes)
+	}
+
+	const average, none = "%s on average", "none processed"
+	fmt.Fprintf(out, "as of: %s\n", terminal.When(shape.Value(s.AsOf)))
+	fmt.Fprintf(out, "from detected to processed, last 24 hours: %s\n", terminal.Seconds(s.AverageSeconds, average, none))
+	fmt.Fprintf(out, "from detected to processed, all time: %s%s\n", terminal.Seconds(s.AverageAllTime, average, none), minutes)
 	return terminal.Tables(
 		out,
 		terminal.Rows(s.Statuses, func(c shape.StatusShare) []string {
@@ -45,10 +51,3 @@ func showStats(cmd *cobra.Command, s shape.TransactionStats) error {
 }
 
 func percent(value float64) string { return fmt.Sprintf("%.2f %%", value) }
-
-func inMinutes(s shape.TransactionStats) string {
-	if s.AverageMinutes == nil {
-		return ""
-	}
-	return fmt.Sprintf(" (%.2f minutes)", *s.AverageMinutes)
-}

@@ -24,13 +24,13 @@ func StarsText(t shape.Transaction) string {
 	case t.Stars > 0 || t.Username != nil:
 		return starsText(t.Stars, "? Stars", "%d Stars") + " for " + cmp.Or(shape.Value(t.Username), "?")
 	case shape.Value(t.ErrorClass) == string(lifecycle.NonRetryable):
-		return "no order: the comment names nobody"
+		return "no order: the comment names no recipient"
 	default:
 		return "not read yet"
 	}
 }
 
-// starsText writes a number of Stars; none when it is unknown.
+// starsText formats a number of Stars; none if it is unknown.
 func starsText(stars int64, none, format string) string {
 	if stars == 0 {
 		return none
@@ -46,11 +46,11 @@ func remark(t shape.Transaction) string {
 	}
 
 	if t.RetryAt != nil {
-		remarks = append(remarks, "tried again by itself at "+terminal.When(*t.RetryAt))
+		remarks = append(remarks, "retried automatically at "+terminal.When(*t.RetryAt))
 	}
 
 	if t.GivenUpAt != nil {
-		remarks = append(remarks, "given up by the system: retry it, or resolve it")
+		remarks = append(remarks, "no longer retried automatically: retry or resolve it")
 	}
 
 	if t.NeedsReview {
@@ -63,57 +63,57 @@ func remark(t shape.Transaction) string {
 	}
 
 	if t.DustNano > 0 {
-		remarks = append(remarks, "kept, less than the gas to return it: "+Ton(t.DustNano))
+		remarks = append(remarks, "kept, less than the gas to refund it: "+Ton(t.DustNano))
 	}
 	return strings.Join(remarks, "; ")
 }
 
-// Ton writes an amount of nanoTON in GRAM.
+// Ton formats an amount of nanoTON in GRAM.
 func Ton(nano int64) string { return money.Nano(nano).String() + " GRAM" }
 
 // New makes the group of commands about transactions and payments.
 func New() *cobra.Command {
 	return terminal.Group(&cobra.Command{
-		Use:   "tx",
+		Use: "tx", SuggestFor: []string{"transaction", "transactions"},
 		Short: "Manage purchases of Telegram Stars and the wallet that pays for them (administrators only)",
 		Example: "  starter tx list --in-status failed\n  starter tx retry 9f2c… Fragment is back\n" +
 			"  starter tx retry --all --given-up\n  starter tx pause the wallet is being moved",
 	},
 		remote.List[shape.Transaction]{
-			Admin: true, Use: "list", Short: "List transactions, the newest first",
+			Admin: true, Use: "list", Short: "List transactions, newest first",
 			Path: "/v1/transactions",
 			Filters: []remote.Filter{
 				{
-					Flag: "in-status", Parameter: "status", Write: strings.ToLower,
-					About: "only those in this status: pending, processing, processed or failed",
+					Flag: "in-status", Parameter: "status", Write: strings.ToLower, Values: lifecycle.Transaction.StateNames(),
+					About: "filter by status: pending, processing, processed or failed",
 				},
-				{Flag: "hash", Write: strings.ToLower, About: "only those whose hash begins with this"},
-				{Flag: "needs-review", Value: false, About: "only those that an administrator has to resolve"},
-				{Flag: "owed", Value: false, About: "only those whose sender is owed money that is not on its way"},
-				{Flag: "retryable", Value: false, About: "only failed ones that may be retried"},
-				{Flag: "stuck", Value: false, About: "only those that are in processing for too long"},
+				{Flag: "hash", Write: strings.ToLower, About: "filter by the beginning of the hash"},
+				{Flag: "needs-review", Value: false, About: "only those that an administrator must resolve"},
+				{Flag: "owed", Value: false, About: "only those with a refund due that is not on its way"},
+				{Flag: "retryable", Value: false, About: "only failed ones that can be retried"},
+				{Flag: "stuck", Value: false, About: "only those in processing for too long"},
 			},
 			Show: showTransactions,
 		}.Command(),
 		remote.Ask[shape.WholeTransaction]{
-			Admin: true, Use: "show HASH", Short: "Show one transaction with its history and its payments",
+			Admin: true, Use: "show HASH", Short: "Show one transaction with its history and payments",
 			Call: "GET /v1/transactions/{}", Show: showOverview,
 		}.Command(),
 		newRetry(), newResolve(),
 		remote.Ask[shape.Transaction]{
 			Admin: true, Use: "review HASH [COMMENT…]", Keyed: true,
-			Short: "Stop an order in processing until somebody has resolved it",
+			Short: "Stop an order in processing until it is resolved",
 			Call:  "POST /v1/transactions/{}/review", Text: "comment", Show: showTransaction,
 		}.Command(),
 		remote.Ask[shape.Transaction]{
 			Admin: true, Use: "write-off HASH [COMMENT…]", Keyed: true,
-			Short: "Write off what is owed to the sender of a failed transaction: it is not paid back",
+			Short: "Write off the refund of a failed transaction: the sender is not paid back",
 			Call:  "POST /v1/transactions/{}/write-off", Text: "comment", Show: showTransaction,
 		}.Command(),
 		remote.Ask[shape.Queue]{
 			Admin: true, Use: "queue", Short: "Show the payments that wait for the wallet, and what stops payments",
 			Call:    "GET /v1/payments/queue",
-			Filters: []remote.Filter{{Flag: "limit", Value: 50, About: "how many to show, at most 200"}},
+			Filters: []remote.Filter{{Flag: "limit", Value: 50, About: "number of entries, at most 200"}},
 			Show:    showQueue,
 		}.Command(),
 		remote.Ask[shape.Switches]{
@@ -132,11 +132,11 @@ func New() *cobra.Command {
 	)
 }
 
-// NextSteps say what to do about a refusal.
+// NextSteps advise what to do about a refusal.
 var NextSteps = map[fault.Code]string{
-	fault.TransactionNotFound: "look which there are: starter tx list",
-	fault.PaymentUndecided:    "wait for what the chain says: starter tx show HASH",
-	fault.NotConfigured:       "it is off until the worker gets its settings: see docs/transaction.md",
+	fault.TransactionNotFound: "list them: starter tx list",
+	fault.PaymentUndecided:    "wait for the result on the chain: starter tx show HASH",
+	fault.NotConfigured:       "this is off until the worker is configured: see docs/transaction.md",
 }
 
 // comment is the body of an action on a transaction.
@@ -148,12 +148,12 @@ func newResolve() *cobra.Command {
 	var payment string
 	cmd := remote.Ask[shape.Transaction]{
 		Admin: true, Use: "resolve HASH processed|failed|processing [COMMENT…]", Keyed: true,
-		Short: "Resolve a transaction that needs review; processing: its deposit is right, continue",
+		Short: "Resolve a transaction that needs review; processing: the deposit is right, continue",
 		Call:  "POST /v1/transactions/{}/resolve",
 		Body: func(args []string) (any, error) {
 			outcome := lifecycle.TransactionState(strings.ToLower(args[1]))
 			if !slices.Contains(lifecycle.TransactionOutcomes, outcome) {
-				return nil, terminal.UsageError("no outcome " + args[1] + ": give processed, failed or processing")
+				return nil, terminal.UsageError("unknown outcome " + args[1] + ": use processed, failed or processing")
 			}
 
 			body := comment(args[2:])
@@ -167,21 +167,21 @@ func newResolve() *cobra.Command {
 	}.Command()
 
 	cmd.Flags().StringVar(
-		&payment, "payment", "", "after a review for payment_lost: the hash on the chain of the payment that bought it",
+		&payment, "payment", "", "after a payment_lost review: chain hash of the payment for this purchase",
 	)
 	return cmd
 }
 
-// reviews say in words why a transaction needs review.
+// reviews explain why a transaction needs review.
 var reviews = map[string]string{
 	transaction.ReviewNotConfirmed: "paid, but Fragment has not confirmed that the Stars were sent",
-	transaction.ReviewMismatch:     "the chain has another payment than the signed one",
-	transaction.ReviewLate:         "a payment that had expired was paid later",
-	transaction.ReviewBounced:      "processed, but the money of its purchase has come back since",
+	transaction.ReviewMismatch:     "the payment on the chain differs from the signed one",
+	transaction.ReviewLate:         "an expired payment was made after all",
+	transaction.ReviewBounced:      "processed, but its payment has bounced since",
 	transaction.ReviewRefundLimit:  "the refund is above the limit: resolve it as failed to allow it, or write it off",
-	transaction.ReviewDeposit: "the deposit is above the limits of what is paid for without a review: resolve it as processing when the deposit " +
-		"is right, else as failed",
-	transaction.ReviewLost: "the chain has a payment that the record does not know: it may have been for this transaction",
+	transaction.ReviewDeposit: "the deposit is above the limits for orders without a review: resolve it as processing if the deposit " +
+		"is right, otherwise as failed",
+	transaction.ReviewLost: "the chain has a payment that is not in the record: it may belong to this transaction",
 }
 
 var showTransactions = remote.Rows(func(t shape.Transaction) []string {

@@ -7,13 +7,13 @@ import (
 	"stagecoach/internal/lifecycle"
 )
 
-// TestWhatIsBought names the order of a transfer, also where there is none.
+// TestWhatIsBought names the order of a transfer, even if there is none.
 func TestWhatIsBought(t *testing.T) {
 	t.Parallel()
 	for want, tx := range map[string]shape.Transaction{
 		"50 Stars for durov": {Stars: 50, Username: new("durov")},
 		"? Stars for durov":  {Username: new("durov")},
-		"no order: the comment names nobody": {
+		"no order: the comment names no recipient": {
 			Status: lifecycle.TransactionFailed, ErrorClass: new(string(lifecycle.NonRetryable)),
 		},
 	} {

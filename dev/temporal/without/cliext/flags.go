@@ -1,5 +1,5 @@
-// Package cliext stands for the module of this name, which the program temporal needs and the module proxy does not
-// have. It has what a client of a server for development uses: no TLS, no keys, no sign-in.
+// Package cliext replaces the module of this name, which the temporal CLI needs and the module proxy does not have. It
+// supports what a client of a development server uses: no TLS, no keys, no sign-in.
 package cliext
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// FlagDuration is the value of a flag. Beside the units of time.ParseDuration it knows days.
+// FlagDuration is a duration flag. It accepts days besides the units of time.ParseDuration.
 type FlagDuration time.Duration
 
 // Duration is the value.
@@ -31,7 +31,7 @@ func (d *FlagDuration) Set(text string) error {
 	return err
 }
 
-// ParseFlagDuration reads a duration such as 1d12h.
+// ParseFlagDuration parses a duration such as 1d12h.
 func ParseFlagDuration(text string) (time.Duration, error) {
 	days, rest, found := strings.Cut(text, "d")
 	if !found {
@@ -51,7 +51,7 @@ func ParseFlagDuration(text string) (time.Duration, error) {
 	return value + part, err
 }
 
-// MustParseFlagDuration reads a duration of the program itself.
+// MustParseFlagDuration parses a constant of the program.
 func MustParseFlagDuration(text string) FlagDuration {
 	value, err := ParseFlagDuration(text)
 	if err != nil {
@@ -60,7 +60,7 @@ func MustParseFlagDuration(text string) FlagDuration {
 	return FlagDuration(value)
 }
 
-// FlagTimestamp is the value of a flag, in the form of RFC 3339.
+// FlagTimestamp is a time flag, in RFC 3339.
 type FlagTimestamp time.Time
 
 // Time is the value.
@@ -80,7 +80,7 @@ func (t *FlagTimestamp) Set(text string) error {
 	return err
 }
 
-// FlagStringEnum is the value of a flag that has one of some words.
+// FlagStringEnum is a flag whose value is one of several words.
 type FlagStringEnum struct {
 	Allowed            []string
 	Value              string
@@ -104,7 +104,7 @@ func (s *FlagStringEnum) Set(text string) (err error) {
 	return err
 }
 
-// FlagStringEnumArray is the value of a flag that has some of some words.
+// FlagStringEnumArray is a flag whose values are among several words.
 type FlagStringEnumArray struct {
 	Allowed []string
 	Values  []string

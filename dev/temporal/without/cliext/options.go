@@ -57,7 +57,7 @@ func (o *CommonOptions) BuildFlags(f *pflag.FlagSet) {
 	f.Var(&o.ClientConnectTimeout, "client-connect-timeout", "Time limit of the connection; 0: none.")
 }
 
-// ClientOptions are the flags of commands that ask a server.
+// ClientOptions are the flags of commands that call a server.
 type ClientOptions struct {
 	Address, Namespace, Identity string
 	GrpcMeta                     []string
@@ -84,14 +84,14 @@ func (o *ClientOptions) BuildFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.CodecHeader, "codec-header", nil, "Header for the codec server, as `KEY=VALUE`.")
 }
 
-// HideFlags leaves the flags out of the help of each command.
+// HideFlags hides the flags in the help of each command.
 func (o *ClientOptions) HideFlags() {
 	for _, name := range clientFlags {
 		_ = o.flags.MarkHidden(name)
 	}
 }
 
-// ClientOptionsBuilder makes the options of a client of flags, environment and profile, in this order.
+// ClientOptionsBuilder builds a client's options from flags, environment and profile, in this order of precedence.
 type ClientOptionsBuilder struct {
 	CommonOptions
 	ClientOptions
@@ -102,7 +102,7 @@ type ClientOptionsBuilder struct {
 	PayloadCodec converter.PayloadCodec
 }
 
-// Build makes the options.
+// Build returns the options.
 func (b *ClientOptionsBuilder) Build(context.Context) (client.Options, error) {
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{
 		ConfigFilePath: b.ConfigFile, ConfigFileProfile: b.Profile,
@@ -131,7 +131,7 @@ func (b *ClientOptionsBuilder) Build(context.Context) (client.Options, error) {
 	}
 
 	codec := profile.Codec
-	profile.Codec = nil // it is an interceptor, so that what is no payload of an argument is decoded as well
+	profile.Codec = nil // it is an interceptor, so that payloads outside of arguments are decoded too
 	options, err := profile.ToClientOptions(envconfig.ToClientOptionsRequest{})
 	if err != nil {
 		return options, err
@@ -150,7 +150,7 @@ func (b *ClientOptionsBuilder) Build(context.Context) (client.Options, error) {
 	return options, b.decode(&options, *codec)
 }
 
-// decode lets a codec server decode payloads.
+// decode decodes payloads by a codec server.
 func (b *ClientOptionsBuilder) decode(options *client.Options, codec envconfig.ClientConfigCodec) error {
 	headers, err := pairs(b.CodecHeader)
 	if err != nil || codec.Endpoint == "" {
@@ -191,7 +191,7 @@ func pairs(texts []string) (map[string]string, error) {
 	return all, nil
 }
 
-// NewLogger makes the logger of a command.
+// NewLogger returns a command's logger.
 func NewLogger(o CommonOptions, out io.Writer) (*slog.Logger, error) {
 	if o.LogLevel.Value == "never" {
 		return slog.New(slog.DiscardHandler), nil

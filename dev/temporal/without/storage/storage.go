@@ -1,4 +1,4 @@
-// Package storage stands for Google's storage, in which a server may archive: this one never does.
+// Package storage replaces Google's storage client, which servers use for archival: this one never archives.
 package storage
 
 import (

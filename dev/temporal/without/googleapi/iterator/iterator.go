@@ -1,4 +1,4 @@
-// Package iterator has what the server names of Google's iterators.
+// Package iterator has the names from Google's iterators that the server refers to.
 package iterator
 
 import "errors"

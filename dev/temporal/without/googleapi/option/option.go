@@ -1,4 +1,4 @@
-// Package option has what the server names of the options of Google's clients.
+// Package option has the options of Google's clients that the server refers to.
 package option
 
 import "golang.org/x/oauth2"

@@ -1,4 +1,4 @@
-// Package client stands for the client of workers that the server scales: there are none.
+// Package client replaces the client for workers that the server scales: there are none.
 package client
 
 import (
@@ -22,7 +22,7 @@ var (
 	errUnsupported = serviceerror.NewInvalidArgument("this server scales no workers")
 )
 
-// Described is the answer of DescribeWorkerControllerInstance and of UpdateWorkerControllerInstance.
+// Described is the response to DescribeWorkerControllerInstance and UpdateWorkerControllerInstance.
 type Described struct {
 	Spec             *iface.WorkerControllerInstanceSpec
 	ValidationStatus *iface.ValidationStatus

@@ -1,4 +1,4 @@
-// Package iface has the types that the server reads of workers that it scales itself.
+// Package iface has the types of workers that the server scales itself.
 package iface
 
 import (
