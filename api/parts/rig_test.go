@@ -382,7 +382,7 @@ INSERT INTO processes (identity, service, version, started_at) VALUES ('1@ROOT@w
 INSERT INTO outside_systems (name, succeeded_at, failed_at, error, failing_since) VALUES ('telegram', now(), now(), 'TELEGRAM_UNAVAILABLE', now());
 UPDATE jobs SET row_version = 3;
 UPDATE download_jobs SET row_version = 3;
-UPDATE transactions SET row_version = 3;
+UPDATE transactions SET row_version = 3, receipt_key = md5(hash);
 UPDATE switches SET since = now(), reason = 'ROOT' WHERE name = 'hold';
 SET session_replication_role = DEFAULT;
 ANALYZE`

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/stack"
@@ -199,7 +200,8 @@ func TestDevOnceTwice(t *testing.T) {
 	}
 }
 
-func TestDevStays(t *testing.T) {
+func TestLongDevStays(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	state := t.TempDir()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
@@ -315,7 +317,8 @@ func TestDevStopsAtOnceWhenAskedTwice(t *testing.T) {
 	allGone(t, child)
 }
 
-func TestDevStoppedInMidDelivery(t *testing.T) {
+func TestLongDevStoppedInMidDelivery(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	state := newState(t)
 	dev := launch(t, "--state", state)
@@ -340,7 +343,8 @@ func TestDevStoppedInMidDelivery(t *testing.T) {
 	}
 }
 
-func TestDevStoppedInMidDownload(t *testing.T) {
+func TestLongDevStoppedInMidDownload(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	state := newState(t)
 	first := launch(t, "--state", state)
@@ -406,7 +410,8 @@ func steer(t *testing.T, method, url, body string) {
 	}
 }
 
-func TestDevWithoutQBittorrent(t *testing.T) {
+func TestLongDevWithoutQBittorrent(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	broken := t.TempDir()
 	if err := os.WriteFile(filepath.Join(broken, "qbittorrent-nox"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/internal/devinfo"
 )
@@ -23,8 +24,9 @@ import (
 // question is one of the operator's handbook, with the command that answers it.
 var question = regexp.MustCompile("(?s)### ([^\n]+)\n.*?```sh\n([^\n]+)\n```\n<!-- (shows|tested): ([^\n]*) -->")
 
-// TestHandbook runs every command of the operator's handbook on a running stack with data for each.
-func TestHandbook(t *testing.T) {
+// TestLongHandbook runs every command of the operator's handbook on a running stack with data for each.
+func TestLongHandbook(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate.md"))
 	if err != nil {

@@ -17,10 +17,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"stagecoach/api/mcp/tool"
+	"stagecoach/dev/night"
 	"stagecoach/internal/fault"
 )
 
-// sharedGraph is the graph that an agent makes in TestAgentsShareAGraph: most tasks wait for others.
+// sharedGraph is the graph that an agent makes in TestLongAgentsShareAGraph: most tasks wait for others.
 var sharedGraph = []map[string]any{
 	{"ref": "plan", "title": "Draw the plan of the house"},
 	{"ref": "walls", "title": "Build the walls", "blocked_by": []string{"plan"}},
@@ -30,11 +31,12 @@ var sharedGraph = []map[string]any{
 	{"ref": "key", "title": "Hand over the key", "blocked_by": []string{"roof", "doors", "windows"}},
 }
 
-// TestAgentsShareAGraph gives agents of one owner nothing but /mcp and a token each. One finds out what there is and makes
+// TestLongAgentsShareAGraph gives agents of one owner nothing but /mcp and a token each. One finds out what there is and makes
 // a graph of tasks. Three work it off by leases while workers and the API are killed: the first one dies with a task,
 // which another one rescues; each result is reviewed by the owner, who rejects the first. Then the record, the page, the
 // bot and a webhook tell the same story.
-func TestAgentsShareAGraph(t *testing.T) {
+func TestLongAgentsShareAGraph(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_WEBHOOK_PRIVATE": "true"})
 	s.startWorker()

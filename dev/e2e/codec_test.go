@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/codec"
 )
 
@@ -60,9 +61,10 @@ func (s *rig) payloads(workflowID string, options ...string) (keys map[string]in
 	return keys, content
 }
 
-// TestEncryptedPayloads runs a task through the introduction of a key, its rotation, and a worker that does not have
+// TestLongEncryptedPayloads runs a task through the introduction of a key, its rotation, and a worker that does not have
 // the new key. The temporal CLI decodes all payloads through the API, for an administrator only.
-func TestEncryptedPayloads(t *testing.T) {
+func TestLongEncryptedPayloads(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_BOT": "false"})
 	worker := s.startWorker()

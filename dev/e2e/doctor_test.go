@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/lifecycle"
@@ -121,8 +122,9 @@ func (p *practice) calls() (renewals, purchases int) {
 	return renewals, purchases
 }
 
-// TestDoctor causes one fault after the other for a running service. The doctor names each, and has no effect outside.
-func TestDoctor(t *testing.T) {
+// TestLongDoctor causes one fault after the other for a running service. The doctor names each, and has no effect outside.
+func TestLongDoctor(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	p := newPractice(t)
 	api := func(what string, code int, lines ...string) { t.Helper(); p.wants(what, "api", "api", code, lines...) }
@@ -198,8 +200,9 @@ func TestDoctor(t *testing.T) {
 // dayStep is a command of the first day, and the evidence that it was done.
 var dayStep = regexp.MustCompile("```sh\n([^\n]+)\n```\n<!-- (shows|tested|elsewhere): ([^\n]*) -->")
 
-// TestFirstDay runs the commands of docs/first-day.md one after the other, except those that need real accounts.
-func TestFirstDay(t *testing.T) {
+// TestLongFirstDay runs the commands of docs/first-day.md one after the other, except those that need real accounts.
+func TestLongFirstDay(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "first-day.md"))
 	must(t, err)

@@ -13,13 +13,14 @@ import (
 // impatient makes a source that stands still soon make room for the next.
 var impatient = map[string]string{"STAGECOACH_DOWNLOAD_NEXT_AFTER": "2s"}
 
-// TestDownloadSources downloads from several sources with the stand-in.
-func TestDownloadSources(t *testing.T) {
+// TestLongDownloadSources downloads from several sources with the stand-in.
+func TestLongDownloadSources(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	runDownloadSources(t, newStandIn(t))
 }
 
-// TestNightDownloadSources is TestDownloadSources with the real qBittorrent, where it is installed.
+// TestNightDownloadSources is TestLongDownloadSources with the real qBittorrent, where it is installed.
 func TestNightDownloadSources(t *testing.T) {
 	t.Parallel()
 	night.Only(t)

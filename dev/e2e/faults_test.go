@@ -165,8 +165,9 @@ func TestCacheChat(t *testing.T) {
 	}
 }
 
-// TestSpool downloads to a temporary file first, resumes by Range, and leaves no files behind.
-func TestSpool(t *testing.T) {
+// TestLongSpool downloads to a temporary file first, resumes by Range, and leaves no files behind.
+func TestLongSpool(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	dir := t.TempDir()
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_MODE": "spool", "STAGECOACH_SPOOL_DIR": dir})
@@ -186,8 +187,9 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// TestSpoolShared makes a Bot API server with a shared folder read the file itself; names are not shortened.
-func TestSpoolShared(t *testing.T) {
+// TestLongSpoolShared makes a Bot API server with a shared folder read the file itself; names are not shortened.
+func TestLongSpoolShared(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	shared := t.TempDir()
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_MODE": "spool", "STAGECOACH_TELEGRAM_SHARED_DIR": shared})

@@ -26,9 +26,10 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// TestPaymentBesideFetches sells Stars while a hundred .torrent files are requested from a site that never answers. One
+// TestLongPaymentBesideFetches sells Stars while a hundred .torrent files are requested from a site that never answers. One
 // worker serves both, and the payment completes while the fetches hang.
-func TestPaymentBesideFetches(t *testing.T) {
+func TestLongPaymentBesideFetches(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	needsServers(t)
 	temporal := startTemporal(t)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/fault"
@@ -24,9 +25,10 @@ type imports struct {
 	worker *program
 }
 
-// TestImports puts downloads into the library folder, with the real qBittorrent: by hard links, also when a worker is
+// TestLongImports puts downloads into the library folder, with the real qBittorrent: by hard links, also when a worker is
 // killed at it, and when the folder is repaired after it could not be written.
-func TestImports(t *testing.T) {
+func TestLongImports(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	server := newRealServer(t)
 	dir := filepath.Join(t.TempDir(), "library")
@@ -90,9 +92,10 @@ func TestImports(t *testing.T) {
 	l.wantTidy()
 }
 
-// TestSharedEnough removes a torrent of the real qBittorrent with its files when somebody has fetched it once; what is in
+// TestLongSharedEnough removes a torrent of the real qBittorrent with its files when somebody has fetched it once; what is in
 // the library folder stays.
-func TestSharedEnough(t *testing.T) {
+func TestLongSharedEnough(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	server := newRealServer(t)
 	dir := t.TempDir()

@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 )
 
-// TestPaymentsAlone buys and refunds with a process that holds the wallet's key and serves payments only, beside one that does
+// TestLongPaymentsAlone buys and refunds with a process that holds the wallet's key and serves payments only, beside one that does
 // not. The first knows no secret of people, and its role in PostgreSQL has what it needs only.
-func TestPaymentsAlone(t *testing.T) {
+func TestLongPaymentsAlone(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
 	l := newPaymentRig(t, server, "payments-alone")

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/store/operations"
@@ -43,9 +44,10 @@ func TestReconcileAgain(t *testing.T) {
 	}
 }
 
-// TestComparisonTriesAgain lets Temporal forget a delivery whose worker was heard of just now: the comparison that finds it
+// TestLongComparisonTriesAgain lets Temporal forget a delivery whose worker was heard of just now: the comparison that finds it
 // settles it, too.
-func TestComparisonTriesAgain(t *testing.T) {
+func TestLongComparisonTriesAgain(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	held := y.make(lifecycle.WorkloadDelivery, 0)
@@ -60,9 +62,10 @@ func TestComparisonTriesAgain(t *testing.T) {
 	}
 }
 
-// TestReconcileTriggers starts a comparison at first, and after an outage of half of Temporal's retention. The schedule
+// TestLongReconcileTriggers starts a comparison at first, and after an outage of half of Temporal's retention. The schedule
 // starts no second one beside it.
-func TestReconcileTriggers(t *testing.T) {
+func TestLongReconcileTriggers(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	about, err := y.temporal.WorkflowService().DescribeNamespace(

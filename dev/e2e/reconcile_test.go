@@ -22,6 +22,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"stagecoach/activities/delivery"
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/lifecycle"
@@ -322,10 +323,11 @@ func (y *reconcileRig) compare(r *reconcile.Reconciler) (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-// TestReconcileTable does everything that can be done to a workflow, for every workload, and runs two reconcilers at
+// TestLongReconcileTable does everything that can be done to a workflow, for every workload, and runs two reconcilers at
 // once. They find by themselves what leaves a trace, a comparison finds the rest. Each incident is repaired, listed and
 // counted once.
-func TestReconcileTable(t *testing.T) {
+func TestLongReconcileTable(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	type happening struct {

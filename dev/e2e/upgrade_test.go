@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/store/download"
@@ -45,9 +46,10 @@ func buildLastRelease(t *testing.T) string {
 	return filepath.Join(source, "programs")
 }
 
-// TestUpgrade replaces the last release by this one as docs/upgrade.md says: first the schema, then each worker, then
+// TestVersionsUpgrade replaces the last release by this one as docs/upgrade.md says: first the schema, then each worker, then
 // each API, while they are used. Earlier work continues, and nothing is lost or done twice.
-func TestUpgrade(t *testing.T) {
+func TestVersionsUpgrade(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	programsBefore := buildLastRelease(t)
 	needsServers(t)

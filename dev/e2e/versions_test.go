@@ -47,6 +47,7 @@ func (s *rig) deployment(command, build string, more ...string) {
 // TestVersions rolls a second version out beside the first: nothing runs before a version is current, a ramp shares new
 // work, a delivery ends on its first version, a task and the singletons move to the new one.
 func TestVersions(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	night.Only(t)
 	s := newRig(t, map[string]string{

@@ -24,22 +24,13 @@ import (
 	"stagecoach/internal/store/core"
 )
 
-// TestWebhookReceiverKilled kills and starts the receiver of a webhook at random, and workers and APIs too, while events
+// TestNightWebhookReceiverKilled kills and starts the receiver of a webhook at random, and workers and APIs too, while events
 // happen all the time, some of which commit late: the receiver gets each event of its owner at least once, the first
 // times in the order of the stream, and none of others.
-func TestWebhookReceiverKilled(t *testing.T) {
-	t.Parallel()
-	killReceiver(t, 20*time.Second)
-}
-
 func TestNightWebhookReceiverKilled(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	killReceiver(t, 5*time.Minute)
-}
-
-// killReceiver kills for this long.
-func killReceiver(t *testing.T, lasts time.Duration) {
+	const lasts = 5 * time.Minute
 	s := newRig(t, map[string]string{"STAGECOACH_WEBHOOK_PRIVATE": "true", "STAGECOACH_BOT": "false"})
 	s.startAPI()
 	s.startWorker()

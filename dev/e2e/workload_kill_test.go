@@ -9,19 +9,22 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 )
 
-// killings are what can be killed in the middle of everything.
-var killings = []struct {
+// killing is a process that can be killed in the middle of everything.
+type killing struct {
 	name    string
 	kill    func(*workloadRig)
 	back    func(*workloadRig)
 	records bool // a request is recorded without it
 	loses   bool // an attempt of a delivery is lost with it
-}{
+}
+
+var killings = []killing{
 	{"worker", func(w *workloadRig) { w.worker.kill() }, func(w *workloadRig) { w.startWorker() }, true, true},
 	{"stopped worker", func(w *workloadRig) { w.worker.stop() }, func(w *workloadRig) { w.startWorker() }, true, false},
 	{"API", func(w *workloadRig) { w.api.kill() }, func(w *workloadRig) { w.startAPI() }, false, false},
@@ -32,11 +35,23 @@ var killings = []struct {
 // outage is how long what was killed is away.
 const outage = 2 * time.Second
 
-// TestWorkloadsKilled kills one process after the other with -9 while a row of each workload is worked on, and others are
-// requested, ended and run out of time. Each row ends well and has its effect once, a repeated request finds the row of
-// the first one, and the stream of events has each event once. Histories are taken for long ones early.
+// TestWorkloadsKilled kills a worker with -9 while a row of each workload is worked on, and others are requested, ended
+// and run out of time. Each row ends well and has its effect once, a repeated request finds the row of the first one, and
+// the stream of events has each event once. Histories are taken for long ones early.
 func TestWorkloadsKilled(t *testing.T) {
 	t.Parallel()
+	killWorkloads(t, killings[:1])
+}
+
+// TestLongWorkloadsKilled kills one process after the other, PostgreSQL and Temporal too.
+func TestLongWorkloadsKilled(t *testing.T) {
+	night.Only(t)
+	t.Parallel()
+	killWorkloads(t, killings)
+}
+
+func killWorkloads(t *testing.T, killings []killing) {
+	t.Helper()
 	postgres := testdb.Own(t, servers.PostgresOptions{Fast: true})
 	w := newWorkloadRig(t, 512<<10, func(settings map[string]string) *rig {
 		temporal := startTemporal(t, "limit.historyCount.suggestContinueAsNew=20")

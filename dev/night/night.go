@@ -3,8 +3,10 @@
 package night
 
 import (
+	"flag"
 	"os"
 	"regexp"
+	"strconv"
 	"testing"
 )
 
@@ -14,8 +16,18 @@ const Wanted = "STAGECOACH_NIGHT"
 // Enabled says whether the tests that take long run.
 func Enabled() bool { return os.Getenv(Wanted) != "" }
 
+// RapidChecks bounds how many cases each property of a package is tried with outside of make night, where they are rapid's
+// hundred. A package's init calls it.
+func RapidChecks(most int) {
+	if !Enabled() {
+		if err := flag.Set("rapid.checks", strconv.Itoa(most)); err != nil {
+			panic(err) // rapid is not linked: a mistake in the test
+		}
+	}
+}
+
 // parts are the prefixes that the Makefile names.
-var parts = regexp.MustCompile(`^Test(Night|Cluster|Versions|Containers|Debian)`)
+var parts = regexp.MustCompile(`^Test(Night|Long|Cluster|Versions|Containers|Debian)`)
 
 // Only skips a test unless the tests that take long are enabled.
 func Only(t testing.TB) {

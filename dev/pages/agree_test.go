@@ -17,6 +17,7 @@ import (
 	"stagecoach/api/client"
 	"stagecoach/api/parts"
 	"stagecoach/api/shape"
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
@@ -141,10 +142,11 @@ func deposit(t *testing.T, comment string) (hash string) {
 	return made.Hash
 }
 
-// TestLivePagesAgreeWithAFreshLoad opens each page that says which workloads change it, changes something of each of
+// TestNightLivePagesAgreeWithAFreshLoad opens each page that says which workloads change it, changes something of each of
 // them, and wants the open page to show what a fresh load shows. It logs how long the first change took, from the
 // request for it.
-func TestLivePagesAgreeWithAFreshLoad(t *testing.T) {
+func TestNightLivePagesAgreeWithAFreshLoad(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	user := pair{signedIn(t, running.Info.UserToken), signedIn(t, running.Info.UserToken)}
 	admin := pair{signedIn(t, running.Info.AdminToken), signedIn(t, running.Info.AdminToken)}

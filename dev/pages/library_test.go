@@ -12,6 +12,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 )
 
@@ -101,8 +102,9 @@ func TestLibraryDownload(t *testing.T) {
 	b.shows("A Treatise on Wheels")
 }
 
-// TestLibraryWithoutScripts searches, adds, downloads, cancels and asks again with scripts switched off.
-func TestLibraryWithoutScripts(t *testing.T) {
+// TestNightLibraryWithoutScripts searches, adds, downloads, cancels and asks again with scripts switched off.
+func TestNightLibraryWithoutScripts(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	b := newBrowser(t, running.Info.API)
 	b.withoutScripts()
@@ -181,8 +183,9 @@ func TestLibraryRefusedForm(t *testing.T) {
 	}
 }
 
-// TestLibraryLooks shows downloads of every state, in both schemes and widths, and an empty library's and list's hints.
-func TestLibraryLooks(t *testing.T) {
+// TestNightLibraryLooks shows downloads of every state, in both schemes and widths, and an empty library's and list's hints.
+func TestNightLibraryLooks(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	reader := libraryReader(t, "Reader of everything")
 	b := signedIn(t, reader.Token)

@@ -10,6 +10,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
+	"stagecoach/dev/night"
 )
 
 // found is what the service notes of itself, in each of its states. The monitor ends incidents whose cause is not
@@ -49,9 +50,10 @@ func TestOperations(t *testing.T) {
 	)
 }
 
-// TestOperationsWithoutScripts adds a user, and does all that an administrator can do about one, with scripts switched
+// TestNightOperationsWithoutScripts adds a user, and does all that an administrator can do about one, with scripts switched
 // off.
-func TestOperationsWithoutScripts(t *testing.T) {
+func TestNightOperationsWithoutScripts(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	b := newBrowser(t, running.Info.API)
 	b.withoutScripts()
@@ -103,9 +105,10 @@ func TestOperationsWithoutScripts(t *testing.T) {
 	}
 }
 
-// TestOperationsAreLive watches the status while deliveries are made. The page follows events, and shows counts that may
+// TestNightOperationsAreLive watches the status while deliveries are made. The page follows events, and shows counts that may
 // be 15 s old: it changes with an event after that.
-func TestOperationsAreLive(t *testing.T) {
+func TestNightOperationsAreLive(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	b := signedIn(t, running.Info.AdminToken)
 	b.open("/operations")

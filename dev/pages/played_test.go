@@ -7,13 +7,15 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
 )
 
-// TestPlayedInRussian does by the keyboard, in Russian, what the service is for: a file is sent, a graph of tasks worked
+// TestNightPlayedInRussian does by the keyboard, in Russian, what the service is for: a file is sent, a graph of tasks worked
 // off, a book downloaded, Stars bought, and a failed purchase retried by an administrator.
-func TestPlayedInRussian(t *testing.T) {
+func TestNightPlayedInRussian(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	b := newBrowser(t, running.Info.API)
 	b.entersInRussian(running.Info.UserToken)

@@ -10,6 +10,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
+	"stagecoach/dev/night"
 )
 
 // office is a workspace of the user whose pages are tested, with another member and tasks by their refs.
@@ -128,8 +129,9 @@ func everyState(t *testing.T) *office {
 	return o
 }
 
-// TestTasksLookRight shows every state on board, list and graph, and each kind of task on its page.
-func TestTasksLookRight(t *testing.T) {
+// TestNightTasksLookRight shows every state on board, list and graph, and each kind of task on its page.
+func TestNightTasksLookRight(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	o := everyState(t)
 	at := "/tasks/workspaces/" + o.ID
@@ -181,8 +183,9 @@ func TestTasksEmpty(t *testing.T) {
 	b.shows("No task is like this")
 }
 
-// TestTasksWithoutScripts makes a workspace and a graph of tasks and works it off, with scripts switched off.
-func TestTasksWithoutScripts(t *testing.T) {
+// TestNightTasksWithoutScripts makes a workspace and a graph of tasks and works it off, with scripts switched off.
+func TestNightTasksWithoutScripts(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	user := newUser(t, "Ada")
 	b := newBrowser(t, running.Info.API)
@@ -336,8 +339,9 @@ func TestTasksAreLive(t *testing.T) {
 	page.ignoreErrors() // the browser reports the refusal
 }
 
-// TestTasksByKeyboard opens a task of the graph by keys alone.
-func TestTasksByKeyboard(t *testing.T) {
+// TestNightTasksByKeyboard opens a task of the graph by keys alone.
+func TestNightTasksByKeyboard(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	o := newOffice(t, 120)
 	o.add(

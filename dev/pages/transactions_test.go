@@ -17,6 +17,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/stack"
 	"stagecoach/internal/lifecycle"
@@ -190,9 +191,10 @@ func sql(t *testing.T, statement string, args ...any) {
 	}
 }
 
-// TestTransactionsRetried retries a failed purchase without scripts, a while after the administrator has signed in: the
+// TestNightTransactionsRetried retries a failed purchase without scripts, a while after the administrator has signed in: the
 // page asks first who it is.
-func TestTransactionsRetried(t *testing.T) {
+func TestNightTransactionsRetried(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	hash := unlucky(t, "shy_retried")
 	token := administrator(t, "Retrying Rita")
@@ -235,8 +237,9 @@ func inReview(t *testing.T, lt int64) (hash string) {
 	return hash
 }
 
-// TestTransactionsReviewed ends a review, pauses payments and lets them go on, without scripts.
-func TestTransactionsReviewed(t *testing.T) {
+// TestNightTransactionsReviewed ends a review, pauses payments and lets them go on, without scripts.
+func TestNightTransactionsReviewed(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	hash := inReview(t, 7)
 	b := newBrowser(t, running.Info.API)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	activities "stagecoach/activities/transaction"
+	"stagecoach/dev/night"
 	"stagecoach/dev/race"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
@@ -32,12 +33,8 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// How many random histories a run of the tests lives through, without the race detector and with it, which makes them
-// three times as slow. STAGECOACH_CHAOS asks for another number.
-const (
-	chaosSequences     = 300
-	chaosSequencesRace = 30
-)
+// chaosSequences is how many random histories a run of the tests lives through. STAGECOACH_CHAOS asks for another number.
+const chaosSequences = 50
 
 // manySequences have something of everything in them.
 const manySequences = 1000
@@ -58,12 +55,7 @@ func TestChaos(t *testing.T) { // not beside other tests: it takes all that the 
 		t.Skip("needs PostgreSQL")
 	}
 
-	count, seed := chaosSequences, number(t, "STAGECOACH_CHAOS_SEED", chaosSeed)
-	if race.Enabled {
-		count = chaosSequencesRace
-	}
-
-	count = number(t, "STAGECOACH_CHAOS", count)
+	count, seed := number(t, "STAGECOACH_CHAOS", chaosSequences), number(t, "STAGECOACH_CHAOS_SEED", chaosSeed)
 	var next, lived atomic.Int64
 	var labs sync.WaitGroup
 	tally, mu := map[string]int{}, &sync.Mutex{}
@@ -106,9 +98,13 @@ func TestFoundHistories(t *testing.T) {
 		t.Skip("needs PostgreSQL, and takes long with the race detector")
 	}
 
+	times := 2
+	if night.Enabled() {
+		times = 8
+	}
 	for _, history := range found {
 		var labs sync.WaitGroup
-		for range 8 {
+		for range times {
 			l := newChaosRig(t)
 			l.tally, l.mu = map[string]int{}, &sync.Mutex{}
 			labs.Go(func() {

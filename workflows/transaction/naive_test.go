@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
@@ -53,9 +54,10 @@ func (n *naive) process(username string, stars int) {
 	}
 }
 
-// TestNaive has a line for each of the old system's faults: what it made of a situation, and what this one makes of it.
+// TestNightNaive has a line for each of the old system's faults: what it made of a situation, and what this one makes of it.
 // Each line fails if the naive way would have been good enough.
-func TestNaive(t *testing.T) {
+func TestNightNaive(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	broadcast := func(kind string, applied bool) func(*rig) {
 		return func(w *rig) {
