@@ -82,6 +82,7 @@ func TestApprovalIsToldOnce(t *testing.T) {
 	w.sees(boss, "Свой доступ изменить нельзя")
 	w.writes(boss, "ru", "/block 999")
 	w.sees(boss, "Такого пользователя нет")
+	w.sees(anna, "have been approved")
 	notified := 0
 
 	for _, m := range w.messages(anna) {

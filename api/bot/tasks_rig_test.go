@@ -3,7 +3,6 @@ package bot
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -143,7 +142,7 @@ func (w *rig) taskNotices(person int64) (found []telegramsim.Message) {
 	return found
 }
 
-// notified waits until no notice is pending, and gives the notices in a chat that have a word.
+// notified waits until no notice is pending or being sent, and gives the notices in a chat that have a word.
 func (w *rig) notified(person int64, word string) (found []telegramsim.Message) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {
@@ -152,7 +151,20 @@ func (w *rig) notified(person int64, word string) (found []telegramsim.Message) 
 			return false
 		}
 		events, err := w.store.Notices.EventsAfter(w.t.Context(), cursor, 1)
-		return err == nil && len(events) == 0 && !slices.Contains(w.noticeStates(), notice.NoticeDue)
+		if err != nil || len(events) > 0 {
+			return false
+		}
+
+		sending := 0
+		for _, state := range w.noticeStates() {
+			switch state {
+			case notice.NoticeDue:
+				return false
+			case notice.NoticeSending:
+				sending++
+			}
+		}
+		return sending == w.taken
 	})
 
 	for _, m := range w.taskNotices(person) {
