@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"stagecoach/api/mcp/tool"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 )
 
@@ -85,7 +86,7 @@ func TestAgentsShareAGraph(t *testing.T) {
 			t.Logf("of the webhook the API tells %v", s.call("GET", "/v1/webhooks", token, nil))
 		}
 	}()
-	s.eventually("the webhook has the same story", func() bool { return fmt.Sprint(receiver.story()) == fmt.Sprint(story) })
+	wait.Eventually(s, "the webhook has the same story", func() bool { return fmt.Sprint(receiver.story()) == fmt.Sprint(story) })
 	ann.pagesTell(tasks, story)
 	for _, task := range sharedGraph {
 		s.says(501, task["title"].(string))
@@ -149,12 +150,12 @@ type toolUser struct {
 func (m member) agent(space, name string) *toolUser {
 	m.Helper()
 	var made map[string]any
-	m.eventually("an agent", func() bool {
+	wait.Eventually(m, "an agent", func() bool {
 		answer := m.call("POST", "/v1/agents", m.token, map[string]any{"name": name, "scopes": []string{"read", "tasks"}})
 		made = answer.body
 		return answer.status == http.StatusCreated
 	})
-	m.eventually("the agent is a member", func() bool {
+	wait.Eventually(m, "the agent is a member", func() bool {
 		return m.call("PUT", fmt.Sprintf("/v1/workspaces/%s/members/%v", space, made["id"]), m.token, nil).status == http.StatusNoContent
 	})
 	return &toolUser{rig: m.rig, token: made["token"].(string)}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/wait"
 	"stagecoach/internal/codec"
 )
 
@@ -96,8 +97,8 @@ func TestEncryptedPayloads(t *testing.T) {
 
 	says("claim", "", "planted one")
 	fresh := ann.batch(space, map[string]any{"ref": "two", "title": "planted title"})["two"]
-	s.eventually(
-		"the new task's workflow has begun",
+	wait.Eventually(
+		s, "the new task's workflow has begun",
 		func() bool { return len(s.listed(`WorkflowId="task/`+fresh+`"`)) == 1 },
 	)
 	if keys, _ := s.payloads("task/" + fresh); keys[""] != 0 || keys["k1"] == 0 {
@@ -121,7 +122,7 @@ func TestEncryptedPayloads(t *testing.T) {
 			several = append(several, id)
 		}
 		for i, id := range several {
-			s.eventually("the claim is carried out by the worker that has the key", func() bool {
+			wait.Eventually(s, "the claim is carried out by the worker that has the key", func() bool {
 				return ann.does("claim", id, "", "Idempotency-Key", fmt.Sprint("claim", i)).status == http.StatusOK
 			})
 		}
@@ -140,7 +141,7 @@ func TestEncryptedPayloads(t *testing.T) {
 	}
 
 	for _, id := range []string{id, "task/" + fresh} {
-		s.eventually(id+" is over", func() bool {
+		wait.Eventually(s, id+" is over", func() bool {
 			return len(s.listed(`WorkflowId="`+id+`" AND ExecutionStatus="Completed"`)) == 1
 		})
 	}

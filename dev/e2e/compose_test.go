@@ -18,6 +18,7 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/config"
 )
 
@@ -364,7 +365,7 @@ func (d *containers) healthy(name string) {
 	d.Helper()
 	test := d.Services[name].Healthcheck.Test
 	address := d.here(name).Replace(test[len(test)-1])
-	d.eventually(name+" is healthy", func() bool {
+	wait.Eventually(d, name+" is healthy", func() bool {
 		response, err := http.Get(address)
 		if err != nil {
 			return false

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/store/operations"
@@ -27,7 +28,7 @@ func TestReconcileAgain(t *testing.T) {
 	y.exec(`UPDATE jobs SET state = 'STREAMING', claimed_at = now(), heartbeat_at = now() + interval '1 hour', created_at = now() - interval '1 minute'`)
 
 	var last reconcile.Sweep
-	y.eventually("it is left for later", func() bool {
+	wait.Eventually(y, "it is left for later", func() bool {
 		last = y.sweep(y.reconciler(), last)
 		return slices.Equal(last.Unsettled[lifecycle.WorkloadDelivery], []string{held.entity})
 	})
@@ -153,7 +154,7 @@ func TestQuietSweep(t *testing.T) {
 
 	defer y.compare(y.reconciler())()
 	for _, workload := range lifecycle.Names() {
-		y.eventually(workload+" is compared", func() bool {
+		wait.Eventually(y, workload+" is compared", func() bool {
 			return y.text(`SELECT coalesce(max(live || '/' || running), '') FROM reconciler_comparisons WHERE workload = $1`, workload) == "1/1"
 		})
 	}

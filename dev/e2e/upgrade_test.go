@@ -11,6 +11,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/store/download"
 )
 
@@ -91,7 +92,7 @@ func TestUpgrade(t *testing.T) {
 	r.completes(download.Download{ID: number(t, row)})
 	before.does("status", ids["held"], "DONE").want(t, http.StatusOK)
 	for ref, want := range map[string]string{"held": "DONE", "waits": "NEW", "expires": "STUCK"} {
-		r.eventually(fmt.Sprintf("%s is %s", ref, want), func() bool {
+		wait.Eventually(r, fmt.Sprintf("%s is %s", ref, want), func() bool {
 			status := before.task(ids[ref])["status"]
 			return status == want || ref == "waits" && status == "STUCK" // its own deadline may have passed
 		})

@@ -20,6 +20,7 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
 )
@@ -71,7 +72,7 @@ func killReceiver(t *testing.T, lasts time.Duration) {
 	receiver.start()
 
 	want := s.eventsOf(owner.ID, made.ID)
-	s.eventually("the receiver has all", func() bool { return len(receiver.first()) >= len(want) })
+	wait.Eventually(s, "the receiver has all", func() bool { return len(receiver.first()) >= len(want) })
 	got, tries := receiver.first(), receiver.tries()
 	t.Logf("%d events in %s, %d requests, %d kills of the receiver, %d of processes", len(want), lasts, tries, receiver.kills, s.killed)
 	if !slices.Equal(got, want) {
