@@ -65,8 +65,8 @@ func TestAgentsShareAGraph(t *testing.T) {
 	disturbing.Wait()
 	receiver.start()
 
-	t.Logf("%d kills of processes, %d of the receiver", s.killed, receiver.kills)
-	if s.killed == 0 || receiver.kills == 0 {
+	t.Logf("%d kills of processes, %d of the receiver", s.killed.Load(), receiver.kills.Load())
+	if s.killed.Load() == 0 || receiver.kills.Load() == 0 {
 		t.Error("nothing was disturbed")
 	}
 	dead.wantRefusal(fault.LeaseLost, "task_update", map[string]any{

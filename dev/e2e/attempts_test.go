@@ -129,7 +129,7 @@ func TestNightLoss(t *testing.T) {
 	must(t, frozen.Process.Signal(syscall.SIGSTOP))
 	path := fmt.Sprint("/v1/deliveries/", job.ID)
 	wait.Eventually(s, "the API says what it waits for", func() bool {
-		return s.call("GET", path, adminToken, nil).want(t, 200)["waits_for"] == "next_attempt"
+		return s.call("GET", path, adminToken, nil).body["waits_for"] == "next_attempt"
 	})
 	if got := s.reload(job); got.State != lifecycle.DeliveryStreaming || s.reload(busy).State != lifecycle.DeliveryStreaming {
 		t.Fatalf("the record says %+v", got)

@@ -73,7 +73,9 @@ func TestEncryptedPayloads(t *testing.T) {
 		worker.stop()
 		s.api.stop()
 		s.env["STAGECOACH_PAYLOAD_KEYS"] = keys
+		runs := s.runningWorkers()
 		worker = s.startWorker()
+		wait.Eventually(s, "the new worker runs", func() bool { return s.runningWorkers() > runs })
 		s.startAPI()
 	}
 

@@ -82,21 +82,25 @@ func (s *standIn) polls() (polls []sim.Request) {
 	return polls
 }
 
-// whoPolls freezes one worker for a moment and checks whether the polls continue.
-func (l *library) whoPolls(workers []*program) int {
+// whoPolls freezes each worker for a moment and checks whether the polls continue. They stop without one worker only, or
+// the machine was busy.
+func (l *library) whoPolls(workers []*program) (poller int) {
 	l.Helper()
 	stand := l.torrents.(*standIn)
-	for {
+	wait.Eventually(l, "the polls stop without one of the workers", func() bool {
+		quiet := 0
 		for i, worker := range workers {
 			must(l, worker.Process.Signal(syscall.SIGSTOP))
 			time.Sleep(2 * pollEvery) // its last request is answered
 			before := len(stand.polls())
 			time.Sleep(10 * pollEvery)
-			quiet := len(stand.polls()) == before
-			must(l, worker.Process.Signal(syscall.SIGCONT))
-			if quiet {
-				return i
+			if len(stand.polls()) == before {
+				poller = i
+				quiet++
 			}
+			must(l, worker.Process.Signal(syscall.SIGCONT))
 		}
-	}
+		return quiet == 1
+	})
+	return poller
 }

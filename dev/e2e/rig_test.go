@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,7 +105,7 @@ type rig struct {
 
 	log     *logBuffer
 	answers *seen
-	killed  int // processes that a test has killed and started again
+	killed  *atomic.Int64 // processes that a test has killed and started again
 }
 
 // newRig starts everything; settings are environment variables beyond the usual ones. The API runs only after startAPI.
@@ -162,7 +163,7 @@ func newRigIn(
 func newRigFrom(t testing.TB, ground *stack.Ground, settings map[string]string) *rig {
 	t.Helper()
 	must(t, buildPrograms())
-	s := &rig{TB: t, ground: ground, env: map[string]string{}, log: &logBuffer{}, answers: &seen{}}
+	s := &rig{TB: t, ground: ground, env: map[string]string{}, log: &logBuffer{}, answers: &seen{}, killed: &atomic.Int64{}}
 	namespace := cmp.Or(ground.Namespace, client.DefaultNamespace)
 	s.ground.Key, s.ground.AdminToken = testdb.Key, adminToken
 
@@ -271,6 +272,9 @@ func (s *rig) startWorker() *program {
 	s.worker = s.start("worker")
 	return s.worker
 }
+
+// runningWorkers counts the workers that have begun to run.
+func (s *rig) runningWorkers() int { return strings.Count(s.log.String(), `"worker runs"`) }
 
 // startAPI runs the API process and waits until it is ready.
 func (s *rig) startAPI() {

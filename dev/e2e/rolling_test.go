@@ -81,11 +81,9 @@ func newRollingOn(l *library, stand *standIn, programs string) *rolling {
 // startOneWorker starts a worker and waits until it takes work.
 func (r *rolling) startOneWorker() *program {
 	r.Helper()
-	runs := strings.Count(r.log.String(), `"worker runs"`)
+	runs := r.runningWorkers()
 	p := r.run(filepath.Join(r.programs, "worker"))
-	wait.Eventually(
-		r, "the new worker runs", func() bool { return strings.Count(r.log.String(), `"worker runs"`) > runs },
-	)
+	wait.Eventually(r, "the new worker runs", func() bool { return r.runningWorkers() > runs })
 	return p
 }
 
@@ -325,7 +323,7 @@ func TestVersionsRollingRestart(t *testing.T) {
 func (r *rolling) insist(first int, token, path, key string, body any) map[string]any {
 	r.Helper()
 	r.asked.Add(1)
-	for try, began := 0, time.Now(); time.Since(began) < 2*time.Minute; try++ {
+	for try, began := 0, time.Now(); time.Since(began) < wait.Patience; try++ {
 		to := *r.rig
 		to.apiURL = r.urls[(first+try)%len(r.urls)]
 		got := to.call("POST", path, token, body, "Idempotency-Key", key)

@@ -225,8 +225,8 @@ func (l *paymentRig) caught(s step) {
 		case s.shop != "":
 			return held(l.fragment.Requests())
 		}
-		must(l, l.database.QueryRow(l.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE `+waiting+`)`).Scan(&there))
-		return there
+		err := l.database.QueryRow(l.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE `+waiting+`)`).Scan(&there)
+		return err == nil && there
 	})
 }
 
