@@ -39,7 +39,6 @@ func runDownloadSources(t *testing.T, torrents torrents) {
 	})
 	l.wantTidy()
 	t.Run("worker lost", func(t *testing.T) { sourceWithoutWorker(l.in(t)) })
-	l.wantTidy()
 }
 
 // askOf requests a download of several sources.
@@ -145,4 +144,5 @@ func sourceWithoutWorker(l *library) {
 	job = l.completes(job)
 	l.wantContent(job, good)
 	wait.Eventually(l, "the first torrent is gone", func() bool { return l.find(dead) == nil })
+	l.wantTidy() // its worker ends with this part
 }
