@@ -18,11 +18,13 @@ import (
 func TestNightFaults(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	patient := newRig(t, nil)
+	const unhurried = "1m" // no worker is lost here
+	patient := newRig(t, map[string]string{"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": unhurried})
 	impatient := newRig(t, map[string]string{
-		"STAGECOACH_DELIVERY_STORAGE_TIMEOUT": "2500ms",
-		"STAGECOACH_DELIVERY_CHUNK_TIMEOUT":   "2500ms",
-		"STAGECOACH_DELIVERY_JOB_TIMEOUT":     "14s",
+		"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": unhurried,
+		"STAGECOACH_DELIVERY_STORAGE_TIMEOUT":   "2500ms",
+		"STAGECOACH_DELIVERY_CHUNK_TIMEOUT":     "2500ms",
+		"STAGECOACH_DELIVERY_JOB_TIMEOUT":       "14s",
 	})
 
 	patient.startWorker()

@@ -271,10 +271,15 @@ func (r *row) workflowID() string {
 	return r.shown()["workflow_id"].(string)
 }
 
-// end asks for the end of a row. A key is of this row alone.
-func (r *row) end(token, key string) answer {
+// end asks for the end of a row. A key is of this row alone. An update that nobody has answered is asked for again: its
+// answer is kept under the key.
+func (r *row) end(token, key string) (got answer) {
 	r.Helper()
-	return r.askEnd(r, token, longest(key+"-"+r.id))
+	wait.Eventually(r, "its end is answered", func() bool {
+		got = r.askEnd(r, token, longest(key+"-"+r.id))
+		return !r.updates || !r.away(got)
+	})
+	return got
 }
 
 // longest makes a key as long as the API takes one: longer than any id of Temporal.
