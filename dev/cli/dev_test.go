@@ -7,9 +7,11 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,10 +21,11 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/stack"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/devinfo"
 )
 
-// patience is how long an operation may take on a busy machine.
+// patience is how long a run of dev may take on a busy machine.
 const patience = 8 * time.Minute
 
 const nastyName = "50%25 off? #1 & \"ё\"\n;$(rm) <b>'.txt"
@@ -32,7 +35,12 @@ func put(t *testing.T, name string, content []byte) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(name, content, 0o644); err != nil {
+	// Dev may look into the folder at any moment: the file is there at once, and complete.
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	if err := os.WriteFile(fresh, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(fresh, name); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -97,6 +105,9 @@ func keepPorts(t *testing.T, state string, port int) {
 
 	put(t, filepath.Join(state, "keep.json"), data)
 }
+
+// firstRound is in the output of a dev that stays, when its first round is over: it begins the table of its results.
+const firstRound = "  JOB "
 
 func skipInShort(t *testing.T) {
 	if testing.Short() {
@@ -227,7 +238,7 @@ func TestLongDevStays(t *testing.T) {
 	}
 
 	put(t, filepath.Join(state, "yandex", "dropped.txt"), []byte("dropped while it runs"))
-	eventually(t, patience, "the dropped file is delivered", func() bool {
+	wait.Eventually(t, "the dropped file is delivered", func() bool {
 		return strings.Contains(dev.output(), "DELIVERED    dropped.txt")
 	})
 	at := []string{"--state", state}
@@ -243,7 +254,7 @@ func TestLongDevStays(t *testing.T) {
 		}
 	}
 
-	eventually(t, patience, "the status has counted the delivery", func() bool {
+	wait.Eventually(t, "the status has counted the delivery", func() bool {
 		code, out, _ := runStarter(t, append([]string{"status"}, at...)...)
 		return code == 0 && strings.Contains(out, "DELIVERED ")
 	})
@@ -253,6 +264,9 @@ func TestLongDevStays(t *testing.T) {
 	}
 
 	if watched != nil {
+		wait.Eventually(t, "the demonstration is over: each workload has metrics then", func() bool {
+			return strings.Contains(dev.output(), firstRound)
+		})
 		watched.wantAll()
 	}
 
@@ -274,6 +288,11 @@ func TestLongDevStays(t *testing.T) {
 
 	allGone(t, child)
 
+	held, err := servers.HoldPorts(port(t, info.Metrics))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
 	again := launch(t, "--no-demo", "--state", state)
 	if now := again.running(state); now != info {
 		t.Errorf("dev.json has changed over a restart:\n%+v\n%+v", info, now)
@@ -303,11 +322,16 @@ func TestDevStopsAtOnceWhenAskedTwice(t *testing.T) {
 	dev.running(state)
 	child := children(dev.cmd.Process.Pid)
 
-	for range 2 {
-		if err := dev.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(200 * time.Millisecond)
+	// It waits for each server that it stops, so that the second signal comes before the end.
+	if err := syscall.Kill(named(t, child, "temporal"), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := dev.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	wait.Eventually(t, "it stops", func() bool { return strings.Contains(dev.output(), "Stopping …") })
+	if err := dev.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
 	}
 
 	if code := dev.wait(patience); code != 1 {
@@ -321,14 +345,17 @@ func TestLongDevStoppedInMidDelivery(t *testing.T) {
 	night.Only(t)
 	skipInShort(t)
 	state := newState(t)
-	dev := launch(t, "--state", state)
+	dev := launch(t, "--quiet", "--state", state)
 	info := dev.running(state)
-	// The demo requests its file half a second later at the earliest, and the file is too large to be sent before the
-	// stop shows.
-	steer(t, "POST", info.StandIns.Telegram+"/_/faults", `{"match":"sendDocument","kind":"timeout","times":1}`)
+	wait.Eventually(t, "the demonstration is over: nothing else is sent", func() bool {
+		return strings.Contains(dev.output(), firstRound)
+	})
+	// At this speed a file takes a quarter of an hour.
+	steer(t, "POST", info.StandIns.Telegram+"/_/faults", `{"match":"sendDocument","kind":"throttle","bytes_per_second":65536}`)
+	put(t, filepath.Join(state, "yandex", "slow.bin"), bytes.Repeat([]byte("slow"), 16<<20))
 
-	eventually(t, patience, "the delivery is under way", func() bool {
-		return strings.Contains(dev.output(), "STREAMING    demo-64MiB.bin")
+	wait.Eventually(t, "the delivery is under way", func() bool {
+		return strings.Contains(dev.output(), "STREAMING    slow.bin")
 	})
 	if err := dev.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -338,7 +365,7 @@ func TestLongDevStoppedInMidDelivery(t *testing.T) {
 	}
 
 	again := launch(t, "--once", "--state", state)
-	if code := again.wait(patience); code != 0 || !strings.Contains(again.output(), "DELIVERED    demo-64MiB.bin") {
+	if code := again.wait(patience); code != 0 || !strings.Contains(again.output(), "DELIVERED    slow.bin") {
 		t.Errorf("exit code %d: the delivery did not go on", code)
 	}
 }
@@ -352,7 +379,7 @@ func TestLongDevStoppedInMidDownload(t *testing.T) {
 	// The demo requests it after all others, and it waits for its web seed.
 	steer(t, "POST", info.StandIns.WebSeed+"/_/faults", `{"match":"content","kind":"timeout","times":100}`)
 
-	eventually(t, patience, "the download is under way", func() bool {
+	wait.Eventually(t, "the download is under way", func() bool {
 		return strings.Contains(first.output(), "download 1  downloading")
 	})
 	for line, want := range map[string]string{
@@ -373,11 +400,11 @@ func TestLongDevStoppedInMidDownload(t *testing.T) {
 
 	again := launch(t, "--state", state)
 	again.running(state)
-	eventually(t, patience, "the download goes on", func() bool {
+	wait.Eventually(t, "the download goes on", func() bool {
 		return strings.Contains(again.output(), "download 1  completed")
 	})
 	for line, want := range map[string]string{"task list": "IN_PROGRESS", "download list": "Slow reading"} {
-		eventually(t, patience, "a scene goes on after the demo: "+line, func() bool {
+		wait.Eventually(t, "a scene goes on after the demo: "+line, func() bool {
 			code, out, _ := runStarter(t, append(strings.Fields(line), "--state", state)...)
 			return code == 0 && strings.Contains(out, want)
 		})
@@ -388,6 +415,20 @@ func TestLongDevStoppedInMidDownload(t *testing.T) {
 	if code := again.wait(patience); code != 0 {
 		t.Errorf("exit code %d after Ctrl-C", code)
 	}
+}
+
+// port is the port of an address.
+func port(t *testing.T, address string) int {
+	t.Helper()
+	parsed, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := strconv.Atoi(parsed.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return number
 }
 
 // steer changes what a stand-in does.
@@ -455,7 +496,7 @@ func TestStandInAlone(t *testing.T) {
 		}
 		standIn := launch(t, args...)
 		var url string
-		eventually(t, patience, name+" says where it is", func() bool {
+		wait.Eventually(t, name+" says where it is", func() bool {
 			_, err := fmt.Sscanf(standIn.output(), name+" stand-in: %s", &url)
 			return err == nil
 		})

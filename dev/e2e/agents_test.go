@@ -18,6 +18,7 @@ import (
 
 	"stagecoach/api/mcp/tool"
 	"stagecoach/dev/night"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 )
 
@@ -66,8 +67,8 @@ func TestLongAgentsShareAGraph(t *testing.T) {
 	disturbing.Wait()
 	receiver.start()
 
-	t.Logf("%d kills of processes, %d of the receiver", s.killed, receiver.kills)
-	if s.killed == 0 || receiver.kills == 0 {
+	t.Logf("%d kills of processes, %d of the receiver", s.killed.Load(), receiver.kills.Load())
+	if s.killed.Load() == 0 || receiver.kills.Load() == 0 {
 		t.Error("nothing was disturbed")
 	}
 	dead.wantRefusal(fault.LeaseLost, "task_update", map[string]any{
@@ -87,7 +88,7 @@ func TestLongAgentsShareAGraph(t *testing.T) {
 			t.Logf("of the webhook the API tells %v", s.call("GET", "/v1/webhooks", token, nil))
 		}
 	}()
-	s.eventually("the webhook has the same story", func() bool { return fmt.Sprint(receiver.story()) == fmt.Sprint(story) })
+	wait.Eventually(s, "the webhook has the same story", func() bool { return fmt.Sprint(receiver.story()) == fmt.Sprint(story) })
 	ann.pagesTell(tasks, story)
 	for _, task := range sharedGraph {
 		s.says(501, task["title"].(string))
@@ -151,12 +152,12 @@ type toolUser struct {
 func (m member) agent(space, name string) *toolUser {
 	m.Helper()
 	var made map[string]any
-	m.eventually("an agent", func() bool {
+	wait.Eventually(m, "an agent", func() bool {
 		answer := m.call("POST", "/v1/agents", m.token, map[string]any{"name": name, "scopes": []string{"read", "tasks"}})
 		made = answer.body
 		return answer.status == http.StatusCreated
 	})
-	m.eventually("the agent is a member", func() bool {
+	wait.Eventually(m, "the agent is a member", func() bool {
 		return m.call("PUT", fmt.Sprintf("/v1/workspaces/%s/members/%v", space, made["id"]), m.token, nil).status == http.StatusNoContent
 	})
 	return &toolUser{rig: m.rig, token: made["token"].(string)}

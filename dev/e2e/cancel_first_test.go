@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/transaction"
@@ -31,7 +32,7 @@ func TestCancelBeforeBegun(t *testing.T) {
 
 	v.startWorker()
 	v.wantState(v.ended(job), lifecycle.DeliveryCancelled, string(fault.CancelledByUser))
-	v.eventually("the task ends", func() bool { return v.ann.task(task)["status"] == "CANCELLED" })
+	wait.Eventually(v, "the task ends", func() bool { return v.ann.task(task)["status"] == "CANCELLED" })
 	if load = v.over(load); load.State != lifecycle.DownloadCanceled {
 		t.Errorf("the download is %s", load.State)
 	}
@@ -39,8 +40,8 @@ func TestCancelBeforeBegun(t *testing.T) {
 	v.orderIs(order, "is cancelled", func(o map[string]any) bool {
 		return o["status"] == "failed" && o["error_message"] == "Cancelled by operator"
 	})
-	v.eventually(
-		"all four workflows end",
+	wait.Eventually(
+		v, "all four workflows end",
 		func() bool { return len(v.listed(`ExecutionStatus="Running" AND Stage IS NOT NULL`)) == 0 },
 	)
 	if got := v.documents(500); len(got) > 0 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"stagecoach/dev/night"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/codec"
 )
 
@@ -74,7 +75,9 @@ func TestLongEncryptedPayloads(t *testing.T) {
 		worker.stop()
 		s.api.stop()
 		s.env["STAGECOACH_PAYLOAD_KEYS"] = keys
+		runs := s.runningWorkers()
 		worker = s.startWorker()
+		wait.Eventually(s, "the new worker runs", func() bool { return s.runningWorkers() > runs })
 		s.startAPI()
 	}
 
@@ -98,8 +101,8 @@ func TestLongEncryptedPayloads(t *testing.T) {
 
 	says("claim", "", "planted one")
 	fresh := ann.batch(space, map[string]any{"ref": "two", "title": "planted title"})["two"]
-	s.eventually(
-		"the new task's workflow has begun",
+	wait.Eventually(
+		s, "the new task's workflow has begun",
 		func() bool { return len(s.listed(`WorkflowId="task/`+fresh+`"`)) == 1 },
 	)
 	if keys, _ := s.payloads("task/" + fresh); keys[""] != 0 || keys["k1"] == 0 {
@@ -123,7 +126,7 @@ func TestLongEncryptedPayloads(t *testing.T) {
 			several = append(several, id)
 		}
 		for i, id := range several {
-			s.eventually("the claim is carried out by the worker that has the key", func() bool {
+			wait.Eventually(s, "the claim is carried out by the worker that has the key", func() bool {
 				return ann.does("claim", id, "", "Idempotency-Key", fmt.Sprint("claim", i)).status == http.StatusOK
 			})
 		}
@@ -142,7 +145,7 @@ func TestLongEncryptedPayloads(t *testing.T) {
 	}
 
 	for _, id := range []string{id, "task/" + fresh} {
-		s.eventually(id+" is over", func() bool {
+		wait.Eventually(s, id+" is over", func() bool {
 			return len(s.listed(`WorkflowId="`+id+`" AND ExecutionStatus="Completed"`)) == 1
 		})
 	}

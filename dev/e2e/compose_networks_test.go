@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"stagecoach/dev/servers"
+	"stagecoach/dev/wait"
 )
 
 // TestComposeNetworks checks that only the services that need PostgreSQL, Temporal and qBittorrent reach them.
@@ -134,14 +134,8 @@ func TestComposeQBittorrentPassword(t *testing.T) {
 	t.Cleanup(func() { server.Process.Kill(); server.Wait() })
 	base := "http://127.0.0.1:" + strconv.Itoa(port)
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-
-	version := func() int { return statusOf(ctx, base+"/api/v2/app/version") }
-	for version() == 0 && ctx.Err() == nil {
-		time.Sleep(50 * time.Millisecond)
-	}
-
+	version := func() int { return statusOf(t.Context(), base+"/api/v2/app/version") }
+	wait.Eventually(t, "qBittorrent answers", func() bool { return version() != 0 })
 	if got := version(); got != http.StatusForbidden {
 		t.Errorf("without a password qBittorrent answers %d", got)
 	}

@@ -160,13 +160,17 @@ func TestLongDoctor(t *testing.T) {
 	}
 
 	well("all is well")
-	renewed, _ := p.calls()
 
+	p.worker.stop() // whoever uses the storage renews the token
+	p.api.stop()
+	renewed, _ := p.calls()
 	p.yandex.ExpireAccessTokens()
 	worker("the storage refuses the access token", 1, `yandex\s+unverified\s+the access token is refused`)
 	if again, _ := p.calls(); again != renewed {
 		t.Errorf("a check of a refused token has used the refresh token")
 	}
+	p.startWorker()
+	p.startAPI()
 	if code, out := p.shell("starter files"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -177,7 +178,7 @@ func sentToChat(l *library) {
 	job := l.added(l.wishes(l.rig.user(300), made.URL))
 	l.torrents.release(l, made)
 	l.completes(job)
-	l.eventually("the book is in the chat", func() bool { return len(l.documents(300)) > 0 })
+	wait.Eventually(l, "the book is in the chat", func() bool { return len(l.documents(300)) > 0 })
 	l.wantDocument(300, made.SHA256)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -106,7 +107,7 @@ func fromFile(l *library) {
 func fromMagnet(l *library) {
 	made := l.unseeded("from-magnet.epub")
 	job := l.added(l.ask(l.reader(), made.Magnet()))
-	l.eventually("it looks for the metadata", func() bool {
+	wait.Eventually(l, "it looks for the metadata", func() bool {
 		there := l.tagged(job)
 		return there != nil && there.State == "metaDL"
 	})
@@ -206,7 +207,7 @@ func filesGone(l *library) {
 	}
 
 	first = l.completes(first)
-	l.eventually("it is done", func() bool {
+	wait.Eventually(l, "it is done", func() bool {
 		there := l.find(made)
 		return there != nil && there.Category == doneCategory+"-"+first.MediaType
 	})
@@ -392,7 +393,7 @@ func putBackByHand(l *library) {
 func alreadyForeign(l *library) {
 	made := l.unseeded("taken-by-somebody.epub")
 	l.addByHand(made, map[string]string{"category": foreignCategory, "tags": "theirs"})
-	l.eventually("it is there", func() bool { return l.find(made) != nil })
+	wait.Eventually(l, "it is there", func() bool { return l.find(made) != nil })
 	job := l.ends(l.ask(l.reader(), made.URL), lifecycle.DownloadFailed, string(fault.EnqueueFailed))
 	l.wantStory(job, "enqueued", "failed")
 	if there := l.find(made); there == nil || there.Category != foreignCategory || there.Tags != "theirs" {

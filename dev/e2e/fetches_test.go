@@ -19,6 +19,7 @@ import (
 
 	"stagecoach/dev/night"
 	"stagecoach/dev/stack"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -55,7 +56,7 @@ func TestLongPaymentBesideFetches(t *testing.T) {
 
 	must(t, err)
 	downloads := &service.Downloads{
-		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: patience,
+		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: wait.Patience,
 	}
 
 	const wanted = 100
@@ -68,11 +69,11 @@ func TestLongPaymentBesideFetches(t *testing.T) {
 		must(t, err)
 	}
 
-	l.eventually("files are being fetched", func() bool { return fetching.Load() == 2 })
+	wait.Eventually(l, "files are being fetched", func() bool { return fetching.Load() == 2 })
 
 	hash := l.deposit("durov 50")
 	l.becomes(hash, lifecycle.TransactionProcessed)
-	l.eventually("files are being fetched yet", func() bool { return fetching.Load() == 2 })
+	wait.Eventually(l, "files are being fetched yet", func() bool { return fetching.Load() == 2 })
 	waiting, err := l.store.Downloads.List(
 		t.Context(), download.Filter{Status: lifecycle.DownloadQueued, Limit: 2 * wanted},
 	)

@@ -12,6 +12,7 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -112,7 +113,7 @@ func TestLongSharedEnough(t *testing.T) {
 	from := webClient(other.URL, other.Username, other.Password)
 	_, err = from.AddTorrentFromMemoryCtx(t.Context(), alone.File, map[string]string{})
 	must(t, err)
-	l.eventually("somebody has fetched it", func() bool {
+	wait.Eventually(l, "somebody has fetched it", func() bool {
 		_ = from.AddPeersForTorrentsCtx(t.Context(), []string{alone.Hash()}, []string{server.Peer}) // one too early is dropped
 		there := l.find(made)
 		return there != nil && there.Ratio > 0.9
@@ -120,7 +121,7 @@ func TestLongSharedEnough(t *testing.T) {
 
 	worker.stop()
 	l.startWorker() // which looks at once, then every hour
-	l.eventually("the torrent is gone", func() bool { return l.find(made) == nil })
+	wait.Eventually(l, "the torrent is gone", func() bool { return l.find(made) == nil })
 	l.wantFiles(job, made, false)
 	book, err := l.store.Downloads.BookByID(t.Context(), job.BookID)
 	must(t, err)
@@ -145,7 +146,7 @@ func (l *library) withoutFolder(do func()) {
 // importing waits until an import is tried.
 func (l *imports) importing(job download.Download) {
 	l.Helper()
-	l.eventually("the import is tried", func() bool {
+	wait.Eventually(l, "the import is tried", func() bool {
 		described, err := l.client.DescribeWorkflowExecution(l.Context(), job.WorkflowID(), "")
 		return err == nil && len(described.GetPendingActivities()) > 0 &&
 			described.GetPendingActivities()[0].GetActivityType().GetName() == "ImportDownload"

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/dev/night"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/store/operations"
@@ -28,7 +29,7 @@ func TestReconcileAgain(t *testing.T) {
 	y.exec(`UPDATE jobs SET state = 'STREAMING', claimed_at = now(), heartbeat_at = now() + interval '1 hour', created_at = now() - interval '1 minute'`)
 
 	var last reconcile.Sweep
-	y.eventually("it is left for later", func() bool {
+	wait.Eventually(y, "it is left for later", func() bool {
 		last = y.sweep(y.reconciler(), last)
 		return slices.Equal(last.Unsettled[lifecycle.WorkloadDelivery], []string{held.entity})
 	})
@@ -156,7 +157,7 @@ func TestQuietSweep(t *testing.T) {
 
 	defer y.compare(y.reconciler())()
 	for _, workload := range lifecycle.Names() {
-		y.eventually(workload+" is compared", func() bool {
+		wait.Eventually(y, workload+" is compared", func() bool {
 			return y.text(`SELECT coalesce(max(live || '/' || running), '') FROM reconciler_comparisons WHERE workload = $1`, workload) == "1/1"
 		})
 	}

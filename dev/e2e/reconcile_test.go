@@ -25,6 +25,7 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
@@ -36,6 +37,7 @@ import (
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/store/task"
 	"stagecoach/internal/store/transaction"
+	"stagecoach/internal/temporalio"
 )
 
 // reconcileRig is a record and a Temporal server without any worker: an operator's changes to workflows stay until the
@@ -234,26 +236,26 @@ func (y *reconcileRig) forget(s *subject) {
 		Namespace: y.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: s.workflowID},
 	})
 	must(y, err)
-	y.eventually(
-		"the workflow is forgotten", func() bool { return y.status(s) == enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED },
+	wait.Eventually(
+		y, "the workflow is forgotten", func() bool { return y.status(s) == enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED },
 	)
+	wait.Eventually(y, "no list has the workflow", func() bool { // it leaves the lists later
+		listed, err := y.temporal.CountWorkflow(y.Context(), &workflowservice.CountWorkflowExecutionsRequest{
+			Namespace: y.namespace, Query: fmt.Sprintf("WorkflowId = %q", s.workflowID),
+		})
+		return err == nil && listed.Count == 0
+	})
 }
 
-func (y *reconcileRig) status(s *subject) enumspb.WorkflowExecutionStatus {
-	description, err := y.temporal.DescribeWorkflowExecution(y.Context(), s.workflowID, "")
-	if err != nil {
-		return enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED
-	}
-	return description.WorkflowExecutionInfo.Status
-}
-
-func (y *reconcileRig) eventually(what string, holds func() bool) {
+// status is how a subject's workflow stands; unspecified: there is none.
+func (y *reconcileRig) status(s *subject) (status enumspb.WorkflowExecutionStatus) {
 	y.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			y.Fatalf("it never came to this: %s", what)
-		}
-	}
+	wait.Eventually(y, "the workflow is described", func() bool {
+		description, err := y.temporal.DescribeWorkflowExecution(y.Context(), s.workflowID, "")
+		status = description.GetWorkflowExecutionInfo().GetStatus()
+		return err == nil || temporalio.IsNotFound(err)
+	})
+	return status
 }
 
 func (y *reconcileRig) reconciler() *reconcile.Reconciler {
@@ -289,7 +291,7 @@ func (y *reconcileRig) once(run, in, out any) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestActivityEnvironment()
-	env.SetTestTimeout(time.Minute)
+	env.SetTestTimeout(wait.Patience)
 	env.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: "once"})
 	value, err := env.ExecuteActivity("once", in)
 	must(y, err)
@@ -429,7 +431,7 @@ func TestLongReconcileTable(t *testing.T) {
 		}
 	}
 
-	y.eventually("what leaves a trace is found and settled", allDone(wanted-traceless))
+	wait.Eventually(y, "what leaves a trace is found and settled", allDone(wanted-traceless))
 	for _, trial := range trials {
 		if f, found := findings()[trial.workflowID]; found && trial.traceless {
 			t.Errorf("%s, %s was found without a comparison: %+v", trial.workload, trial.name, f)
@@ -437,7 +439,7 @@ func TestLongReconcileTable(t *testing.T) {
 	}
 
 	defer y.compare(y.reconciler())()
-	y.eventually("all is found and settled", allDone(wanted))
+	wait.Eventually(y, "all is found and settled", allDone(wanted))
 
 	stopFirst()
 	for _, trial := range trials {

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 )
@@ -44,6 +45,6 @@ func TestBlockedHolder(t *testing.T) {
 
 	began := time.Now()
 	y.tasks.Blocked(t.Context(), owner)
-	y.eventually("the task is stuck", func() bool { return y.text(held.state, held.entity) == "STUCK" })
+	wait.Eventually(y, "the task is stuck", func() bool { return y.text(held.state, held.entity) == "STUCK" })
 	t.Logf("after %v", time.Since(began))
 }

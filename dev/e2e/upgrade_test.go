@@ -12,6 +12,7 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/store/download"
 )
 
@@ -93,7 +94,7 @@ func TestVersionsUpgrade(t *testing.T) {
 	r.completes(download.Download{ID: number(t, row)})
 	before.does("status", ids["held"], "DONE").want(t, http.StatusOK)
 	for ref, want := range map[string]string{"held": "DONE", "waits": "NEW", "expires": "STUCK"} {
-		r.eventually(fmt.Sprintf("%s is %s", ref, want), func() bool {
+		wait.Eventually(r, fmt.Sprintf("%s is %s", ref, want), func() bool {
 			status := before.task(ids[ref])["status"]
 			return status == want || ref == "waits" && status == "STUCK" // its own deadline may have passed
 		})

@@ -12,6 +12,7 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -57,7 +58,7 @@ func killWorkloads(t *testing.T, killings []killing) {
 		temporal := startTemporal(t, "limit.historyCount.suggestContinueAsNew=20")
 		// A worker that stops waits half of this for the last bytes of a file, and half for Telegram's answer to them: both
 		// take longer than what streams here, so that no outcome stays unknown.
-		settings["STAGECOACH_WORKER_STOP_TIMEOUT"] = "10s"
+		settings["STAGECOACH_WORKER_STOP_TIMEOUT"] = "30s"
 		return newRigIn(t, postgres.URL, temporal, client.DefaultNamespace, settings)
 	})
 	w.postgres = postgres
@@ -68,9 +69,10 @@ func killWorkloads(t *testing.T, killings []killing) {
 	for _, killing := range killings {
 		w.fileSize = 32 << 20 // what is to be ended streams for a minute
 		ending := w.rowOfEach((*workloadRig).endableRow)
-		w.fileSize = 4 << 20
-		meanwhile := w.unasked()
-		rows, late := w.rowOfEach((*workloadRig).resting), w.late()
+		w.fileSize = 6 << 20
+		meanwhile, hurried := w.unasked(), w.hurried()
+		rows := w.rowOfEach((*workloadRig).resting)
+		late := w.late(hurried)
 
 		killing.kill(w)
 		var asking sync.WaitGroup
@@ -161,17 +163,24 @@ func (r *row) insistOn(recorded bool) {
 // insistOnItsEnd asks for the end of a row until somebody answers. Who repeats what is no update may be late.
 func (r *row) insistOnItsEnd() {
 	r.Helper()
-	r.eventually("its end is answered", func() bool {
+	wait.Eventually(r, "its end is answered", func() bool {
 		got := r.end(r.token(), "meanwhile")
 		return !r.away(got) && (got.status == http.StatusOK || !r.updates && got.status == http.StatusConflict)
 	})
 }
 
-// late makes a task whose deadline passes while a server is away.
-func (w *workloadRig) late() *row {
+// hurried is a person with a workspace whose tasks are late after an outage.
+func (w *workloadRig) hurried() person {
 	w.Helper()
-	r := &row{workloadRig: w, workload: taskHarness, by: w.person()}
-	r.by.space = r.by.workspace(map[string]any{"status_deadlines": map[string]any{"NEW": outage.Minutes()}})
+	p := w.person()
+	p.space = p.workspace(map[string]any{"status_deadlines": map[string]any{"NEW": outage.Minutes()}})
+	return p
+}
+
+// late makes a task whose deadline passes while a server is away.
+func (w *workloadRig) late(by person) *row {
+	w.Helper()
+	r := &row{workloadRig: w, workload: taskHarness, by: by}
 	r.id = r.ask(w, r.by, "Be late", "").want(w, http.StatusCreated)["id"].(string)
 	return r
 }

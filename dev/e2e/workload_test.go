@@ -12,6 +12,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"golang.org/x/sync/errgroup"
 
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/operations"
@@ -20,7 +21,13 @@ import (
 // TestWorkloads asks the same questions of every workload, all on one Stagecoach.
 func TestWorkloads(t *testing.T) {
 	t.Parallel()
-	w := newWorkloadRig(t, 4<<10, func(settings map[string]string) *rig { return newRig(t, settings) })
+	w := newWorkloadRig(t, 4<<10, func(settings map[string]string) *rig {
+		// So slow a stream looks as if it stood still: the kernel tells of free room in steps of many kilobytes.
+		settings["STAGECOACH_DELIVERY_CHUNK_TIMEOUT"] = "1h"
+		settings["STAGECOACH_DELIVERY_JOB_TIMEOUT"] = "1h"
+		settings["STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT"] = "1m" // no worker is lost here
+		return newRig(t, settings)
+	})
 	w.review()
 	w.pausePayments()
 
@@ -185,14 +192,14 @@ func askCancelledByCLI(w *workloadRig, of *workload) {
 	r := w.resting(of, w.person())
 	for _, command := range []string{"query --type state", "describe", "metadata"} {
 		words := strings.Fields("workflow " + command + " --workflow-id " + r.workflowID())
-		r.eventually(command+" shows its state", func() bool {
+		wait.Eventually(r, command+" shows its state", func() bool {
 			return strings.Contains(w.temporalCLI(words...), of.rests)
 		})
 	}
 
 	w.temporalCLI("workflow", "cancel", "--workflow-id", r.workflowID())
 	r.wantEnded(of.whyCLI)
-	r.eventually("operators find it by its end", func() bool {
+	wait.Eventually(r, "operators find it by its end", func() bool {
 		return slices.Contains(w.listed(`ExecutionStatus!="Running" AND Stage="`+of.ended+`"`), r.workflowID())
 	})
 }
@@ -216,7 +223,7 @@ func askTerminated(w *workloadRig, of *workload) {
 func askReset(w *workloadRig, of *workload) {
 	r := w.endableRow(of, w.person())
 	r.reset()
-	r.eventually("the new run shows the state", func() bool {
+	wait.Eventually(r, "the new run shows the state", func() bool {
 		return slices.Contains(w.listed(`ExecutionStatus="Running" AND Stage="`+of.rests+`"`), r.workflowID())
 	})
 	r.becomes(of.rests)
@@ -231,10 +238,10 @@ func askReset(w *workloadRig, of *workload) {
 func (r *row) resetAfterTheEnd() {
 	r.Helper()
 	over := func() bool { return r.status() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING }
-	r.eventually("its workflow ends", over)
+	wait.Eventually(r, "its workflow ends", over)
 	row, events := r.shown(), r.events()
 	r.reset()
-	r.eventually("the new run ends", over)
+	wait.Eventually(r, "the new run ends", over)
 	if now := r.shown(); !reflect.DeepEqual(now, row) || !reflect.DeepEqual(r.events(), events) {
 		r.Errorf("after the reset it is %v, and was %v", now, row)
 	}
@@ -254,7 +261,7 @@ func askPaused(w *workloadRig, of *workload) {
 
 	r.unpause()
 	if of.updates {
-		r.eventually("the update is taken", func() bool {
+		wait.Eventually(r, "the update is taken", func() bool {
 			got = r.end(r.token(), "paused")
 			return got.status != http.StatusConflict
 		})
@@ -385,7 +392,7 @@ func askFollowed(w *workloadRig, of *workload) {
 	r.end(r.by.token, "end").want(w, http.StatusOK)
 	r.wantEnded(of.why)
 	want := r.events()
-	w.eventually("the owner has the events", func() bool { return len(stream.of("", "")) >= len(want) })
+	wait.Eventually(w, "the owner has the events", func() bool { return len(stream.of("", "")) >= len(want) })
 
 	got := stream.of("", "")
 	for i, e := range got {
@@ -410,7 +417,7 @@ func askStreamed(w *workloadRig, of *workload) {
 func (r *row) wantStreamed() {
 	r.Helper()
 	var want, got []int64
-	r.eventually("the stream has the events", func() bool {
+	wait.Eventually(r, "the stream has the events", func() bool {
 		want, got = want[:0], got[:0]
 		for _, e := range r.events() {
 			want = append(want, e.Seq)
