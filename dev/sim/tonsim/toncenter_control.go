@@ -189,6 +189,8 @@ type Steering struct {
 	Drop       *int   // so many broadcasts are accepted and then dropped
 	Hide       *int   // so many transactions are missing in all answers until revealed
 	Reveal     bool   // shows hidden transactions and hides no more
+	// true: queued messages stay out of blocks; false: those of them that are due go into the next block
+	Hold *bool
 }
 
 // Steer changes the behaviour of the chain.
@@ -224,9 +226,24 @@ func (t *TonCenter) Steer(s Steering) error {
 	if s.AdvanceMS < 0 || min(next.Finality, next.Delay) < 0 || min(next.Drop, next.Hide) < 0 {
 		return errors.New("nothing of this may be negative")
 	}
-	if err := t.chain.commit(chainEntry{Settings: &next, Reveal: s.Reveal}); err != nil {
+
+	entry := chainEntry{Settings: &next, Reveal: s.Reveal}
+	if s.Hold != nil {
+		if next.Hold = *s.Hold; !next.Hold && t.chain.state.settings.Hold {
+			entry.Released = t.chain.nextBlock(t.chain.clock().Add(next.Offset)) // no block is added to the past
+		}
+	}
+	if err := t.chain.commit(entry); err != nil {
 		return err
 	}
 
 	return t.chain.catchUp()
 }
+
+// Hold keeps queued messages out of blocks until Release. Broadcasts are accepted, and deposits are not queued.
+func (t *TonCenter) Hold() error { return t.hold(true) }
+
+// Release puts the held messages into the next block, in the order of their arrival.
+func (t *TonCenter) Release() error { return t.hold(false) }
+
+func (t *TonCenter) hold(held bool) error { return t.Steer(Steering{Hold: &held}) }
