@@ -15,9 +15,11 @@ const Patience = 5 * time.Minute
 // request fails for example, does not hold yet.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(Patience); !holds(); time.Sleep(20 * time.Millisecond) {
+	pause := 5 * time.Millisecond
+	for deadline := time.Now().Add(Patience); !holds(); time.Sleep(pause) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %s: %s", Patience, what)
 		}
+		pause = min(2*pause, 100*time.Millisecond) // many wait at a time
 	}
 }
