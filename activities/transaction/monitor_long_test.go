@@ -86,7 +86,7 @@ func TestLongMessages(t *testing.T) {
 
 	m := &Monitor{
 		Store: s.Transactions, Alerts: s.Notices, Wallet: wallet,
-		Chain:    toncenter.New(toncenter.Options{URL: gateway.URL, RequestsPerSecond: 1e6}),
+		Chain:    toncenter.New(toncenter.Options{URL: gateway.URL, RequestsPerSecond: 1e6, CallTimeout: time.Minute}),
 		Settings: Settings{WholeHistory: true, MinDeposit: 1}, Metrics: metrics.New().Transaction(),
 		Log: slog.New(slog.DiscardHandler),
 	}

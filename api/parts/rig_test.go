@@ -147,7 +147,7 @@ func (r *rig) serve(s *store.Store) (address string) {
 		},
 		Tasks: &service.Tasks{
 			Temporal: temporal, Store: s, Log: log, LeastDeadline: time.Second, LeastRelease: time.Minute,
-			Patience: time.Second,
+			Patience: time.Minute,
 		},
 		Downloads: &service.Downloads{Temporal: temporal, Store: s, Log: log, Grace: time.Minute, Indexers: indexers{}, Library: true},
 		Transactions: &service.Transactions{

@@ -10,13 +10,13 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"go.temporal.io/sdk/converter"
 
 	"stagecoach/api/rest"
 	"stagecoach/api/rest/operators"
 	"stagecoach/api/rest/server"
+	"stagecoach/dev/wait"
 )
 
 // webUIPage asks for payloads as the Web UI's pages do, and tells its server what came. It is not loaded before that is
@@ -82,7 +82,7 @@ func TestCodecInABrowser(t *testing.T) {
 
 	login.User = url.UserPassword("anybody", w.adminToken)
 	// a browser that asks its user for a password waits for ever
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
 	defer cancel()
 
 	command := exec.CommandContext(

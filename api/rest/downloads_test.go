@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -214,6 +215,7 @@ func TestACancelThatIsNotConfirmed(t *testing.T) {
 
 	_, cancel = begin()
 	w.torrents.set(true, "")
+	w.downloads.CancelPatience = 200 * time.Millisecond
 	if slow := cancel(nil).ok(http.StatusOK).body; slow["status"] != "queued" || slow["cancel_requested"] != true {
 		t.Errorf("while it takes long: %v", slow)
 	}

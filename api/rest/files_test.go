@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 )
 
@@ -108,17 +109,13 @@ func TestSearchingFiles(t *testing.T) {
 		w.disk.put(fmt.Sprintf("/d%d/Film %02d.mkv", i%3, i), 1)
 	}
 
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		found := w.send(w.adaToken, "GET", "/v1/files?q=fiLM", nil).ok(http.StatusOK)
-		if found.body["indexing"] == false {
-			if len(found.items()) != 25 || found.body["folder"] != nil {
-				t.Fatalf("found %s", found.raw)
-			}
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("still indexing")
-		}
+	var found reply
+	wait.Eventually(t, "the files are indexed", func() bool {
+		found = w.send(w.adaToken, "GET", "/v1/files?q=fiLM", nil).ok(http.StatusOK)
+		return found.body["indexing"] == false
+	})
+	if len(found.items()) != 25 || found.body["folder"] != nil {
+		t.Fatalf("found %s", found.raw)
 	}
 
 	if got := w.walk(w.adaToken, "/v1/files?q=film&limit=4", "file_id"); len(got) != 25 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 25 {

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/wait"
 )
 
 // Serve serves h on a free port until the test ends.
@@ -73,9 +73,5 @@ func Arm(t testing.TB, base string, fault map[string]any) {
 // Eventually waits for something that happens on the server's side.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("never: " + what)
-		}
-	}
+	wait.Eventually(t, what, ok)
 }
