@@ -276,9 +276,7 @@ func TestIsRestarted(t *testing.T) {
 	r.must(err)
 	r.ends(orphaned.ID)
 	r.jobs(r.owner, 1)
-	r.until(terminated.ID, "sends", func(w hooks.Webhook) bool {
-		return slices.Contains(r.receiver.ids(), r.visible(terminated.ID)[len(r.visible(terminated.ID))-1])
-	})
+	r.sendsAll(terminated.ID)
 }
 
 // TestKeepsItsPlaceInTheQueue lets a webhook wait while no sender is free, and signals be repeated: its activity is
@@ -348,9 +346,9 @@ func TestGivesUp(t *testing.T) {
 // sendsAllOrPauses waits until a webhook has sent all and rests, or is paused.
 func (r *rig) sendsAllOrPauses(id int64) hooks.Webhook {
 	r.Helper()
-	want := r.visible(id)
+	last := r.last(id)
 	return r.until(id, "sends all or is paused", func(w hooks.Webhook) bool {
-		return w.State == lifecycle.WebhookPaused || r.rests(w) && r.has(want)
+		return w.State == lifecycle.WebhookPaused || r.rests(w) && r.has(last)
 	})
 }
 
