@@ -94,7 +94,7 @@ func TestStaleToken(t *testing.T) {
 		refused("takeover", with(lifecycle.TaskInput{Actor: memberID, Comment: "c"}, first))
 		l.must("takeover", lifecycle.TaskInput{Actor: memberID, Comment: "c", LeaseSeconds: 60})
 	})
-	l.at(10*time.Minute+time.Second, func() {
+	l.at(10*time.Minute+later, func() {
 		if row := l.row(); row.FencingToken <= first || row.LeaseExpiresAt == nil {
 			t.Errorf("after the takeover: %+v", row)
 		}
@@ -124,8 +124,8 @@ func TestDayOfRenewals(t *testing.T) {
 	l.run()
 
 	// A look finds a lease that is 20 seconds old at most: the next one is 40 seconds later at the earliest.
-	if events := l.events(1); l.acts > day*60/40+1 || len(events) != 1 {
-		t.Errorf("%d looks at the record, %d events", l.acts, len(events))
+	if events := l.events(1); len(l.acts) > day*60/40+1 || len(events) != 1 {
+		t.Errorf("%d looks at the record, %d events", len(l.acts), len(events))
 	}
 
 	id, known := l.continued()

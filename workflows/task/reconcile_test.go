@@ -4,11 +4,11 @@ import (
 	"log/slog"
 	"strconv"
 	"testing"
-	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
@@ -25,11 +25,10 @@ func TestEndedForLength(t *testing.T) {
 
 	ctx := t.Context()
 	long := w.task(nil)
-	w.eventually(time.Minute, "the server ends its run", func() bool {
+	wait.Eventually(w, "the server ends its run", func() bool {
 		_ = w.client.SignalWorkflow(ctx, long.WorkflowID(), "", lifecycle.TaskRefreshSignal, nil)
 		description, err := w.client.DescribeWorkflowExecution(ctx, long.WorkflowID(), "")
-		w.must(err)
-		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
+		return err == nil && description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
 	})
 
 	reconciler := &reconcile.Reconciler{
@@ -38,10 +37,9 @@ func TestEndedForLength(t *testing.T) {
 	}
 
 	stop := testtemporal.Repeat(t, reconciler.Reconcile)
-	w.eventually(time.Minute, "its workflow runs again", func() bool {
+	wait.Eventually(w, "its workflow runs again", func() bool {
 		description, err := w.client.DescribeWorkflowExecution(ctx, long.WorkflowID(), "")
-		w.must(err)
-		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+		return err == nil && description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
 
 	stop()
@@ -68,5 +66,5 @@ func TestBlockerEndsBeforeTheStart(t *testing.T) {
 	_, err = w.tasks.Status(t.Context(), w.creator, blocker.ID, lifecycle.TaskDone, "done", "")
 	w.must(err)
 	w.must(w.tasks.Start(t.Context(), made[0]))
-	w.eventually(30*time.Second, "the deadline begins", func() bool { return w.reload(made[0]).DeadlineAt != nil })
+	wait.Eventually(w, "the deadline begins", func() bool { return w.reload(made[0]).DeadlineAt != nil })
 }

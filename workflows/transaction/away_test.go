@@ -6,6 +6,8 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -22,15 +24,16 @@ func TestFragmentAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newRig(t, func(s *setup) { s.settings.RetryFor = time.Hour })
+			w := newRig(t, func(s *setup) { s.settings.RetryFor, s.settings.TurnPatience = time.Hour, time.Hour })
 			w.fragment.AddFault(fault)
 			first, second := w.deposit(
 				1, "durov 50",
 			), w.depositAs(tonsim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
 
-			w.eventually("both wait in line", func() bool { return w.inLine(first) && w.inLine(second) })
+			wait.Eventually(w, "both wait in line", func() bool { return w.inLine(first) && w.inLine(second) })
 			w.wantHeld(first)
-			time.Sleep(3 * time.Second) // some tries fail
+			failed := w.failed()
+			wait.Eventually(w, "more tries fail", func() bool { return w.failed() >= failed+5 })
 
 			w.fragment.ClearFaults()
 			for _, hash := range []string{first, second} {
@@ -48,14 +51,18 @@ func TestFragmentAway(t *testing.T) {
 // TestFragmentAwayForLong waits for Fragment for a time only, then the order fails and an operator may retry it.
 func TestFragmentAwayForLong(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.RetryFor = 5 * time.Second })
+	w := newRig(t, func(s *setup) { s.settings.RetryFor, s.settings.TurnPatience = time.Hour, time.Hour })
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"})
 	hash := w.deposit(1, "durov 50")
 	w.wantHeld(hash)
+	_, err := testdb.Connect(t, w.database).Exec(
+		t.Context(), `UPDATE transactions SET processing_since = processing_since - interval '2 hours' WHERE hash = $1`, hash,
+	)
+	w.must(err)
 	w.fails(hash, "Service unavailable: Fragment API returned 503", lifecycle.Retryable)
 
 	w.fragment.ClearFaults()
-	_, err := w.client.Retry(t.Context(), w.admin, hash, "they are back", "")
+	_, err = w.client.Retry(t.Context(), w.admin, hash, "they are back", "")
 	w.must(err)
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.wantSold(1)
@@ -65,11 +72,13 @@ func TestFragmentAwayForLong(t *testing.T) {
 // TestOneOrderHoldsUpNobody has an order for which alone Fragment fails: others are bought meanwhile.
 func TestOneOrderHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.RetryFor = 20 * time.Second })
-	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503", Times: 4})
+	w := newRig(t, func(s *setup) { s.settings.RetryFor, s.settings.TurnPatience = time.Hour, time.Hour })
+	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"})
 	first := w.deposit(1, "durov 50")
-	w.eventually("the first waits in line", func() bool { return w.inLine(first) })
+	wait.Eventually(w, "the first waits in line", func() bool { return w.inLine(first) && w.failed() >= 4 })
 	second := w.depositAs(tonsim.Deposit{From: "another", AmountNano: 1e9, Comment: "anna 50"})
+	wait.Eventually(w, "the second waits in line", func() bool { return w.inLine(second) })
+	w.fragment.ClearFaults()
 	w.becomes(second, lifecycle.TransactionProcessed)
 	w.becomes(first, lifecycle.TransactionProcessed)
 	w.wantSold(2)

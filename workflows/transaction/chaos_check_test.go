@@ -36,6 +36,10 @@ func (c *chaos) observe() error {
 	return nil
 }
 
+// mostRetries are more than an order needs without any trouble: each is one more chance for a busy machine, on which the
+// time of payments may pass before they are broadcast.
+const mostRetries = 20
+
 // settle is the operator who tidies up when the trouble is over. It returns whether nothing is left to do.
 func (c *chaos) settle(ctx context.Context) (bool, error) {
 	bought, _, err := c.fragment.Purchases(ctx)
@@ -102,7 +106,7 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 			settled = false
 		case t.State == lifecycle.TransactionFailed && t.ErrorClass != lifecycle.NonRetryable:
 			settled = false
-			if c.retried[hash]++; c.retried[hash] > 5 {
+			if c.retried[hash]++; c.retried[hash] > mostRetries {
 				c.complain("%.8s cannot be bought without any trouble: %s", hash, t.ErrorMessage)
 				return true, nil
 			}

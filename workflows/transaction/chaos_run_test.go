@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/transaction"
+	"stagecoach/dev/race"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/ton"
@@ -113,8 +114,14 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 	return c, nil
 }
 
-// speed is how many times faster than the machine's the chain's time goes.
-const speed = 20
+// speed is how many times faster than the machine's the chain's time goes. The time of a payment must be enough to
+// broadcast it, which takes three times as long with the race detector.
+var speed = func() time.Duration {
+	if race.Enabled {
+		return 7
+	}
+	return 20
+}()
 
 // Now is the chain's time.
 func (c *chaos) Now() time.Time { return c.began.Add(time.Since(c.began) * speed) }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,9 +44,12 @@ const manySequences = 1000
 // STAGECOACH_CHAOS_SEED asks for others; make chaos draws new ones.
 const chaosSeed = 1
 
-// chaosLabs is how many histories go on at a time. They wait for PostgreSQL and each other's answers more than they
-// compute.
-const chaosLabs = 24
+// chaosLabs is how many histories go on at a time for each processor, up to mostChaosLabs. They wait for PostgreSQL and each
+// other's answers more than they compute, but each has a clock of its own that does not wait.
+const (
+	chaosLabs     = 6
+	mostChaosLabs = 24
+)
 
 // TestChaos lives through random histories of deposits, faults of the chain and of Fragment, deaths of workers and
 // deeds of operators. The workflow, the activities, the record and the wallet's contract are the real ones, time is
@@ -60,7 +64,7 @@ func TestChaos(t *testing.T) { // not beside other tests: it takes all that the 
 	var labs sync.WaitGroup
 	tally, mu := map[string]int{}, &sync.Mutex{}
 
-	for range min(chaosLabs, count) {
+	for range min(chaosLabs*runtime.GOMAXPROCS(0), mostChaosLabs, count) {
 		l := newChaosRig(t)
 		l.tally, l.mu = tally, mu
 		labs.Go(func() {

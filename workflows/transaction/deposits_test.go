@@ -3,6 +3,7 @@ package transaction_test
 import (
 	"testing"
 
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/notice"
@@ -15,7 +16,7 @@ func large(s *setup) { s.settings.Limits = transaction.Limits{ReviewFrom: 1_500_
 // wantHeldForDeposit waits until a transaction is held for its deposit, and nothing was paid for it.
 func (w *rig) wantHeldForDeposit(hash string, state lifecycle.TransactionState) {
 	w.Helper()
-	w.eventually("it waits for a person: "+w.events(hash), func() bool {
+	wait.Eventually(w, "it waits for a person: "+w.events(hash), func() bool {
 		got := w.get(hash)
 		return got.NeedsReview && got.ReviewReason == transaction.ReviewDeposit && got.State == state
 	})
@@ -27,7 +28,7 @@ func (w *rig) wantHeldForDeposit(hash string, state lifecycle.TransactionState) 
 // resolved resolves a transaction. Its workflow learns of the review a moment after the record has it.
 func (w *rig) resolved(hash string, outcome lifecycle.TransactionState, comment string) {
 	w.Helper()
-	w.eventually("it is resolved as "+string(outcome), func() bool {
+	wait.Eventually(w, "it is resolved as "+string(outcome), func() bool {
 		_, err := w.client.Resolve(w.Context(), w.admin, hash, outcome, "", comment, "")
 		return err == nil
 	})
@@ -63,7 +64,7 @@ func TestLargeDepositIsNotGivenBack(t *testing.T) {
 	_, err := w.client.WriteOff(t.Context(), w.admin, kept, "it was never paid", "")
 	w.must(err)
 	w.resolved(back, lifecycle.TransactionFailed, "it was paid: give it back")
-	w.eventually("the money goes back", func() bool { return w.states(back) == "refund paid" })
+	wait.Eventually(w, "the money goes back", func() bool { return w.states(back) == "refund paid" })
 	if got := w.get(kept); got.NeedsReview || got.RefundDueNano != 0 || w.states(kept) != "" {
 		t.Errorf("%+v, %s", got, w.states(kept))
 	}

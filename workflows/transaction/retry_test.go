@@ -7,6 +7,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/notice"
 )
@@ -55,7 +56,7 @@ func TestFailureMendsItself(t *testing.T) {
 			w := newRig(t, retries(time.Hour, 2*time.Second))
 			trouble.begin(w)
 			hash := w.deposit(1, "durov 50")
-			w.eventually("it fails: "+trouble.message, func() bool { return w.get(hash).ErrorMessage == trouble.message })
+			wait.Eventually(w, "it fails: "+trouble.message, func() bool { return w.get(hash).ErrorMessage == trouble.message })
 			trouble.end(w)
 
 			w.becomes(hash, lifecycle.TransactionProcessed)
@@ -88,7 +89,7 @@ func TestGivenUp(t *testing.T) {
 		greater int
 	}{
 		"the time is over": {
-			3 * time.Second,
+			10 * time.Second,
 			func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }, 1, 100,
 		},
 		"nobody can explain it": {
@@ -106,7 +107,7 @@ func TestGivenUp(t *testing.T) {
 			w := newRig(t, retries(c.most, 100*time.Millisecond))
 			c.trouble(w)
 			hash := w.deposit(1, "durov 50")
-			w.eventually("it is given up", func() bool { return w.get(hash).GivenUp() })
+			wait.Eventually(w, "it is given up", func() bool { return w.get(hash).GivenUp() })
 			w.wantAlert(notice.AlertTransactionGivenUp, true)
 			events := w.events(hash)
 			if n := strings.Count(events, "retried"); n < c.least || n > c.greater || strings.Count(events, "given_up") != 1 {
@@ -127,10 +128,10 @@ func TestGivenUp(t *testing.T) {
 // asked.
 func TestCancelledIsNotRetried(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, retries(time.Hour, 5*time.Second))
+	w := newRig(t, retries(24*time.Hour, time.Hour))
 	w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"})
 	hash := w.deposit(1, "durov 50")
-	w.eventually("it is to be tried again", func() bool { return w.get(hash).NextRetry() != nil })
+	wait.Eventually(w, "it is to be tried again", func() bool { return w.get(hash).NextRetry() != nil })
 	w.must(w.server.Client.CancelWorkflow(t.Context(), lifecycle.TransactionID(hash), ""))
 	_ = w.over(hash)
 	if got := w.get(hash); got.State != lifecycle.TransactionFailed || got.NextRetry() != nil || got.GivenUp() {

@@ -10,8 +10,8 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 
 	"stagecoach/dev/sim"
-	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
@@ -42,9 +42,9 @@ func (w *rig) inReview(comment string) (hash string) {
 	w.Helper()
 	w.must(w.client.Pause(w.Context(), w.admin, "a test"))
 	hash = w.deposit(1, comment)
-	w.eventually("it waits to be paid", func() bool { return w.get(hash).QuoteNano > 0 || w.get(hash).RefundDueNano > 0 })
+	wait.Eventually(w, "it waits to be paid", func() bool { return w.get(hash).QuoteNano > 0 || w.get(hash).RefundDueNano > 0 })
 	w.paysBehind()
-	w.eventually("a review is needed", func() bool { return w.get(hash).NeedsReview })
+	wait.Eventually(w, "a review is needed", func() bool { return w.get(hash).NeedsReview })
 	return hash
 }
 
@@ -64,7 +64,7 @@ func TestOwedInReview(t *testing.T) {
 
 	_, err := w.client.Resolve(ctx, w.admin, owed, lifecycle.TransactionFailed, "", "it was for another one", "")
 	w.must(err)
-	w.eventually("it is given back", func() bool { return strings.HasSuffix(w.states(owed), "refund paid") })
+	wait.Eventually(w, "it is given back", func() bool { return strings.HasSuffix(w.states(owed), "refund paid") })
 	_ = w.over(owed)
 	w.wantNoDue(owed)
 }
@@ -78,7 +78,7 @@ func TestReviewIsKept(t *testing.T) {
 	w.becomes(w.deposit(3, "durov 50"), lifecycle.TransactionProcessed)
 	hash := w.inReview("anna 50")
 	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(hash), ""))
-	w.eventually("it was cancelled", func() bool {
+	wait.Eventually(w, "it was cancelled", func() bool {
 		return slices.ContainsFunc(w.history(hash), func(e *historypb.HistoryEvent) bool {
 			return strings.Contains(e.String(), "CancelTransaction")
 		})
@@ -119,10 +119,10 @@ func TestBouncedIsGivenBack(t *testing.T) {
 			w.bounceTo(strings.Repeat("ab", 32))
 			w.chain.AddFault(sim.Fault{Match: "ByMessage?direction=in", Kind: "503"})
 			hash := w.deposit(1, "durov 50")
-			w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
+			wait.Eventually(w, "it needs review", func() bool { return w.get(hash).NeedsReview })
 			if before {
 				w.chain.ClearFaults()
-				w.eventually("the money is back", func() bool { return w.states(hash) == "purchase bounced" })
+				wait.Eventually(w, "the money is back", func() bool { return w.states(hash) == "purchase bounced" })
 			}
 
 			_, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionFailed, "", "Fragment has not got it", "")
@@ -131,7 +131,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 				_ = w.over(hash)
 				w.wantNoDue(hash) // the money may be spent
 				w.chain.ClearFaults()
-				w.eventually("it is owed", func() bool { return w.get(hash).RefundDueNano > 0 })
+				wait.Eventually(w, "it is owed", func() bool { return w.get(hash).RefundDueNano > 0 })
 				reconciler := &reconcile.Reconciler{
 					Temporal: w.server.Client, Store: w.store.Operations, Workloads: []service.Workload{w.client.Workload()},
 					Log: slog.New(slog.DiscardHandler),
@@ -139,7 +139,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 				defer testtemporal.Repeat(t, reconciler.Reconcile)()
 			}
 
-			w.eventually("it is given back", func() bool {
+			wait.Eventually(w, "it is given back", func() bool {
 				p := w.payments(hash)
 				return len(p) == 2 && p[1].Kind == transaction.Refund && p[1].KeptAt != nil
 			})
@@ -162,7 +162,7 @@ func TestWriteOff(t *testing.T) {
 	ctx := t.Context()
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	hash := w.deposit(1, "no such order at all")
-	w.eventually("its refund waits for its turn", func() bool { return w.get(hash).RefundDueNano > 0 })
+	wait.Eventually(w, "its refund waits for its turn", func() bool { return w.get(hash).RefundDueNano > 0 })
 	_, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionFailed, "", "", "")
 	w.wantCode(err, fault.InvalidTransition) // it is no review
 
@@ -201,11 +201,11 @@ func (w *rig) wantBought(n int) {
 // and neither goes on before an operator says so.
 func TestReviewIsAskedFor(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
+	w := newRig(t)
 	ctx := t.Context()
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	waiting := w.deposit(1, "durov 50")
-	w.eventually("it waits", func() bool { return w.get(waiting).QuoteNano > 0 })
+	wait.Eventually(w, "it waits", func() bool { return w.get(waiting).QuoteNano > 0 })
 	first, err := w.client.Review(ctx, w.admin, waiting, "is it right?", "key")
 	w.must(err)
 	again, err := w.client.Review(ctx, w.admin, waiting, "is it right?", "key")
@@ -217,12 +217,13 @@ func TestReviewIsAskedFor(t *testing.T) {
 	w.wantCode(err, fault.InvalidTransition)
 
 	w.must(w.client.Resume(ctx))
-	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(3000))}))
+	w.must(w.chain.Hold())
 	signed := w.deposit(1, "anna 50")
-	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
+	w.signed(signed)
 	_, err = w.client.Review(ctx, w.admin, signed, "", "")
 	w.must(err)
-	w.eventually("it is paid", func() bool { return w.states(signed) == "purchase paid" })
+	w.must(w.chain.Release())
+	wait.Eventually(w, "it is paid", func() bool { return w.states(signed) == "purchase paid" })
 	time.Sleep(time.Second)
 	if got := w.get(waiting); got.State != lifecycle.TransactionProcessing || w.states(waiting) != "" {
 		t.Errorf("%+v", got)
