@@ -487,6 +487,7 @@ func TestPaymentsHaveAQueue(t *testing.T) {
 		s.fragment.Settings.DoneAfterMS = time.Hour.Milliseconds()
 	})
 	hash := w.deposit(1, "durov 50")
+	wait.Eventually(w, "it is paid", func() bool { return w.states(hash) == "purchase paid" })
 	queues := map[string]string{}
 	wait.Eventually(w, "the Stars are waited for beside the turn", func() bool {
 		for _, event := range w.history(hash) {
