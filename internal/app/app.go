@@ -55,11 +55,20 @@ func Main(program config.Program, service func(context.Context, config.Config, *
 		os.Exit(1)
 	}()
 
-	if err := service(ctx, c, log); err != nil && !errors.Is(err, context.Canceled) {
+	if err := UnlessStopped(ctx, service(ctx, c, log)); err != nil {
 		log.Error("stopped", "error", err)
 		return 1
 	}
 	return 0
+}
+
+// UnlessStopped returns the error with which a service has ended, or nil when it has ended because ctx was cancelled: a
+// requested stop is no failure. A failure for another reason is one even when a stop was requested, too.
+func UnlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // requestPatience is how long a request waits for its workflow's outcome: longer than a lost workflow task takes to be
@@ -179,21 +188,26 @@ func (a *Connections) Close() {
 	}
 }
 
-// RetryWhileUnavailable repeats a start-up step for two minutes: services of one machine start in any order.
+// RetryWhileUnavailable repeats a start-up step for two minutes: services of one machine start in any order. When ctx ends
+// first, its error is returned, because clients report a cancelled call in many ways, such as Temporal's by an error that
+// is no context.Canceled.
 func RetryWhileUnavailable(ctx context.Context, log *slog.Logger, what string, step func() error) error {
 	deadline := time.Now().Add(2 * time.Minute)
 	for pause := 200 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		err := step()
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		if time.Now().After(deadline) {
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case time.Now().After(deadline):
 			return fmt.Errorf("%s is not ready: %w", what, err)
 		}
 
 		log.Warn("waiting", "for", what, "error", err)
 		select {
 		case <-ctx.Done():
+			return ctx.Err()
 		case <-time.After(pause):
 		}
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"os"
 	"time"
 
@@ -34,7 +35,9 @@ func (p process) downloadPart(services service.Services) (part, error) {
 	activities, watcher := p.downloadActivities(services.Downloads)
 	downloads := part{main: register(activities, watcher)}
 	if serves(p.Config, lifecycle.MainQueue) {
-		downloads.start = services.Downloads.StartSync
+		downloads.start = func(ctx context.Context) error {
+			return app.RetryWhileUnavailable(ctx, p.Log, "Temporal", func() error { return services.Downloads.StartSync(ctx) })
+		}
 	}
 
 	if serves(p.Config, lifecycle.TorrentQueue) {
