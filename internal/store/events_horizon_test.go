@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stagecoach/dev/sim/simtest"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/core"
 )
@@ -40,7 +40,7 @@ func TestAnotherDatabaseHoldsNoEventsBack(t *testing.T) {
 	seen := func(want int) {
 		t.Helper()
 		for who, s := range stores {
-			simtest.Eventually(t, fmt.Sprintf("%s sees %d events", who, want), func() bool {
+			wait.Eventually(t, fmt.Sprintf("%s sees %d events", who, want), func() bool {
 				events, err := s.Notices.EventsAfter(t.Context(), core.Cursor{}, 100)
 				w.must(err)
 				if len(events) > want {
@@ -58,13 +58,13 @@ func TestAnotherDatabaseHoldsNoEventsBack(t *testing.T) {
 	w.exec(writeEvent, 2)
 	seen(2)
 	var now core.Cursor
-	simtest.Eventually(t, "a stream begins after what is written", func() bool {
+	wait.Eventually(t, "a stream begins after what is written", func() bool {
 		var err error
 		now, err = w.Notices.EventsNow(t.Context())
 		w.must(err)
 		return w.count("events WHERE (xid, id) > ($1::text::xid8, $2)", now.XIDText(), now.ID) == 0
 	})
-	simtest.Eventually(t, "nothing is held back", func() bool {
+	wait.Eventually(t, "nothing is held back", func() bool {
 		lag, err := w.Notices.EventsLag(t.Context())
 		w.must(err)
 		return lag == 0

@@ -14,6 +14,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/simtest"
 	"stagecoach/dev/sim/torznabsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/torznab"
 )
@@ -212,7 +213,7 @@ func TestWhoDoesNotWait(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	simulated := errors.New("the caller has left")
 	go func() {
-		simtest.Eventually(t, "a request", func() bool { return len(sick.Requests()) > 0 })
+		wait.Eventually(t, "a request", func() bool { return len(sick.Requests()) > 0 })
 		cancel(simulated)
 	}()
 	found := torznab.New(torznab.Options{Indexers: []torznab.Indexer{indexer}, Timeout: time.Hour}).Search(ctx, "a", "text")

@@ -21,6 +21,7 @@ import (
 	"stagecoach/dev/sim/oidcsim"
 	"stagecoach/dev/sim/simtest"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/oidc"
 	"stagecoach/internal/store"
@@ -310,7 +311,7 @@ func TestAProviderThatIsAway(t *testing.T) {
 	if n := len(w.provider.Requests()); n != 1 {
 		t.Errorf("it was asked %d times", n)
 	}
-	simtest.Eventually(t, "it is asked again", func() bool { return w.send("GET", "/oidc", nil).StatusCode == http.StatusSeeOther })
+	wait.Eventually(t, "it is asked again", func() bool { return w.send("GET", "/oidc", nil).StatusCode == http.StatusSeeOther })
 	w.come("ada", "/").want(http.StatusSeeOther)
 }
 
