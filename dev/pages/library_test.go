@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -57,16 +56,6 @@ func (b *browser) askFor(address, medium string) {
 	b.shows("History")
 }
 
-// becomes loads the page again and again until it shows a text, as a person without scripts does.
-func (b *browser) becomes(want string) {
-	b.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(b.text(), want); b.reload() {
-		if time.Now().After(deadline) {
-			b.Fatalf("the page does not show %q:\n%s", want, b.text())
-		}
-	}
-}
-
 // TestLibraryDownload adds a book and downloads it: the open page shows the progress and the end without being loaded
 // again, and the book's page shows the medium.
 func TestLibraryDownload(t *testing.T) {
@@ -81,14 +70,12 @@ func TestLibraryDownload(t *testing.T) {
 	evaluate[int](b, `window.loadedOnce = 1`)
 
 	var seen []float64 // by events alone there would be one
-	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(b.text(), "Completed"); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it does not complete:\n%s", b.text())
-		}
+	b.until("it completes", func() bool {
 		if value := evaluate[float64](b, `document.querySelector("main progress")?.value ?? 0`); value > 0 && value < 100 && !slices.Contains(seen, value) {
 			seen = append(seen, value)
 		}
-	}
+		return strings.Contains(b.text(), "Completed")
+	})
 
 	if len(seen) < 3 || evaluate[int](b, `window.loadedOnce ?? 0`) != 1 {
 		t.Errorf("while it was downloaded the open page showed %v", seen)
@@ -168,7 +155,7 @@ func TestLibraryRefusedForm(t *testing.T) {
 	b.press(`form[method="post"] button[value="audio"]`)
 	b.shows("VALIDATION_ERROR")
 	b.wantStatus(http.StatusUnprocessableEntity)
-	b.shows("live")
+	b.isLive()
 
 	_, err := client.Ask[shape.Download](t.Context(), &client.Client{Base: running.Info.API, Token: reader.Token}, client.Call{
 		Method: http.MethodPost, Path: "/v1/downloads", IdempotencyKey: t.Name(), Body: map[string]string{

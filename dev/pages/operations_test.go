@@ -112,15 +112,15 @@ func TestNightOperationsAreLive(t *testing.T) {
 	t.Parallel()
 	b := signedIn(t, running.Info.AdminToken)
 	b.open("/operations")
-	b.shows("live")
+	b.isLive()
 	evaluate[int](b, `window.loadedOnce = 1`)
 	evaluate[int](b, `window.before = document.querySelector("main .facts dd").innerText; 1`)
 	changed := `document.querySelector("main .facts dd").innerText !== window.before`
-	for tries := 0; tries < 10 && !evaluate[bool](b, changed); tries++ {
+	b.until("the page changes", func() bool {
 		deliver(t, "small.txt")
 		time.Sleep(4 * time.Second)
-	}
-	b.eventually(changed)
+		return b.asks(changed)
+	})
 	if evaluate[int](b, `window.loadedOnce ?? 0`) != 1 {
 		t.Error("the page was loaded again")
 	}

@@ -26,7 +26,7 @@ func TestNightPlayedInRussian(t *testing.T) {
 
 	b.follows(`nav a[href="/tasks"]`)
 	b.follows(`a[href="/tasks/workspaces"]`)
-	b.types("#name", "Двор"+kb.Enter)
+	b.enters("#name", "Двор")
 	b.follows(`a[href^="/tasks/batch"]`)
 	b.types("#tasks", `[{"ref": "plan", "title": "Начертить план"}, {"title": "Построить дом", "blocked_by": ["plan"]}]`)
 	b.follows("main form .primary")
@@ -42,13 +42,13 @@ func TestNightPlayedInRussian(t *testing.T) {
 
 	b.follows(`nav a[href="/books"]`)
 	b.follows(`a[href="/books/new"]`)
-	b.types("#title", "О дорогах"+kb.Enter)
+	b.enters("#title", "О дорогах")
 	b.types("#source_url", seed(t, torrentsim.TorrentSpec{Name: "roads.epub", Size: 1 << 20}))
 	b.follows(`form[method="post"] button[value="text"]`)
 	b.shows("Завершена")
 
 	b.follows(`nav a[href="/stars"]`)
-	b.types("#number", "57"+kb.Enter)
+	b.enters("#number", "57")
 	b.eventually(`document.querySelector('a[href^="ton:"]') !== null`)
 	b.shows("Звёзд: 57")
 	order, err := url.Parse(evaluate[string](b, `document.querySelector('a[href^="ton:"]').getAttribute("href")`))
@@ -76,16 +76,23 @@ func (b *browser) entersInRussian(token string) {
 	b.Helper()
 	b.open("/")
 	b.follows(`footer button[value="ru"]`)
-	b.eventually(`document.documentElement?.lang === "ru"`) // before anything is typed: the page is loaded again
-	b.types("#token", token+kb.Enter)
+	b.eventually(`document.documentElement?.lang === "ru"`)
+	b.enters("#token", token)
 	b.shows("Главная")
 }
 
-// follows goes to a link or a button by Tab and presses Enter.
+// follows goes to a link or a button by Tab, presses Enter, and waits for the next page.
 func (b *browser) follows(selector string) {
 	b.Helper()
 	b.tabTo(selector)
-	b.keys(kb.Enter)
+	b.goes(kb.Enter)
+}
+
+// enters goes to a field by Tab, writes into it, presses Enter, and waits for the next page.
+func (b *browser) enters(selector, text string) {
+	b.Helper()
+	b.tabTo(selector)
+	b.goes(text + kb.Enter)
 }
 
 // types goes to a field by Tab and writes into it.

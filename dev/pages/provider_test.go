@@ -9,8 +9,8 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
-	"stagecoach/dev/sim/simtest"
 	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/store/account"
 )
 
@@ -44,7 +44,7 @@ func TestSigningInWithAProvider(t *testing.T) {
 			return strings.Contains(m.Text, "Boris Petrov")
 		})
 	}
-	simtest.Eventually(t, "the administrator gets a message", announced)
+	wait.Eventually(t, "the administrator gets a message", announced)
 	approve(t, "Boris Petrov")
 	choose()
 	b.shows("small.txt") // the page to which the first button led

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"stagecoach/dev/sim"
-	"stagecoach/dev/wait"
 )
 
 // Serve serves h on a free port until the test ends.
@@ -68,10 +67,4 @@ func Arm(t testing.TB, base string, fault map[string]any) {
 	if status, body := Do(t, "POST", root+"/_/faults", fault); status != http.StatusNoContent {
 		t.Fatalf("%d %s", status, body)
 	}
-}
-
-// Eventually waits for something that happens on the server's side.
-func Eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	wait.Eventually(t, what, ok)
 }
