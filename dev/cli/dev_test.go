@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -17,12 +19,18 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
 	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/stack"
 	"stagecoach/dev/wait"
 	"stagecoach/internal/devinfo"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/starter/command"
 )
 
 // patience is how long a run of dev may take on a busy machine.
@@ -399,8 +407,17 @@ func TestLongDevStoppedInMidDownload(t *testing.T) {
 	}
 
 	again := launch(t, "--state", state)
-	again.running(state)
+	info = again.running(state)
+	t.Cleanup(func() {
+		if t.Failed() {
+			logDownload(t, state, info)
+		}
+	})
 	wait.Eventually(t, "the download goes on", func() bool {
+		code, out, _ := runStarter(t, "download", "list", "--in-status", "completed", "--state", state)
+		return code == 0 && strings.Contains(out, "Noise, a demonstration (id 1)")
+	})
+	wait.Eventually(t, "the demo shows that", func() bool {
 		return strings.Contains(again.output(), "download 1  completed")
 	})
 	for line, want := range map[string]string{"task list": "IN_PROGRESS", "download list": "Slow reading"} {
@@ -415,6 +432,39 @@ func TestLongDevStoppedInMidDownload(t *testing.T) {
 	if code := again.wait(patience); code != 0 {
 		t.Errorf("exit code %d after Ctrl-C", code)
 	}
+}
+
+// logDownload logs what the record, Temporal and qBittorrent have of download 1, for a dev that runs.
+func logDownload(t *testing.T, state string, info devinfo.Info) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	for _, line := range []string{"download show 1", "download events 1"} {
+		var out, errs strings.Builder
+		code := command.Run(ctx, append(strings.Fields("starter "+line), "--state", state), &out, &errs)
+		t.Logf("%s: exit code %d\n%s%s", line, code, &out, &errs)
+	}
+
+	temporal, err := client.DialContext(ctx, client.Options{HostPort: info.Temporal, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	if err != nil {
+		t.Logf("Temporal: %v", err)
+	} else {
+		defer temporal.Close()
+		for _, id := range []string{"download/1/1/text", lifecycle.DownloadSyncID} {
+			workflow, err := temporal.DescribeWorkflowExecution(ctx, id, "")
+			t.Logf("workflow %s: %v, pending activities %v, %v", id, workflow.GetWorkflowExecutionInfo().GetStatus(), workflow.GetPendingActivities(), err)
+		}
+	}
+
+	password, err := os.ReadFile(filepath.Join(state, "qbittorrent", "password"))
+	if err != nil { // the stand-in for it has none
+		t.Logf("qBittorrent: %v", err)
+		return
+	}
+	torrents, err := qbittorrent.New(qbittorrent.Options{
+		URL: info.StandIns.QBittorrent, Username: "stagecoach", Password: strings.TrimSpace(string(password)), ActiveCategory: "stagecoach",
+	}).List(ctx)
+	t.Logf("active torrents: %+v, %v", torrents, err)
 }
 
 // port is the port of an address.

@@ -28,6 +28,7 @@ type Stack struct {
 	Info     devinfo.Info
 	Torrents torrents
 
+	Began       time.Time // of this run: when Start was called
 	RecordSince time.Time // when the database first saw the demo user; identifies the database
 
 	logs map[string]*os.File
@@ -46,6 +47,7 @@ func New(state string, screen *terminal.Screen, broken context.CancelCauseFunc) 
 
 // Start starts all parts, in the order of their dependencies. The caller stops them with Stop, also after an error.
 func (s *Stack) Start(ctx context.Context) (err error) {
+	s.Began = time.Now()
 	if err := s.openLogs(); err != nil {
 		return err
 	}
