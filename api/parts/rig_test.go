@@ -331,6 +331,7 @@ const filled = `SET session_replication_role = replica;
 INSERT INTO files (path, parent, name, folded, is_folder, size, modified_at, place)
 	SELECT '/report ' || n || ' of the year.pdf', '/', 'report ' || n || ' of the year.pdf', 'report ' || n || ' of the year.pdf', false, 1000000 + n, now(), n
 	FROM generate_series(1, 60) n;
+INSERT INTO files (path, parent, name, is_folder, modified_at) VALUES ('/', '/', '/', true, now()); -- as the first view records it
 INSERT INTO listings (path, listed_at) VALUES ('/', now());
 INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state, attempt, last_error, bytes_sent, message_id, claimed_at, heartbeat_at)
 	SELECT lpad(to_hex(n * 8 + k), 64, '0'), ADA, n, 'WORD report ' || n || ' of the year.pdf', 1000000, 'api',

@@ -53,20 +53,21 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 	settled := true
 
 	for _, hash := range hashes {
-		t, err := c.lab.store.Transactions.ByHash(ctx, hash)
+		t, at, err := c.lab.store.Transactions.OrderOf(ctx, hash)
 		if err != nil {
 			return false, nil //nolint:nilerr // not seen yet
 		}
 
-		payments, err := c.lab.store.Transactions.PaymentsOf(ctx, hash)
+		payments, err := c.lab.store.Transactions.PaymentsOf(ctx, hash) // a moment later: what is undecided, at says
 		if err != nil {
 			return false, err
 		}
 
-		signed := slices.ContainsFunc(payments, func(p transaction.Payment) bool { return p.State == transaction.PaymentSigned })
-		travels := slices.ContainsFunc(
-			payments, func(p transaction.Payment) bool { return p.State == transaction.PaymentPaid && p.KeptAt == nil },
-		)
+		signed, travels := false, false
+		for _, p := range []*transaction.PaymentRef{at.Purchase, at.Refund} {
+			signed = signed || p != nil && p.State == transaction.PaymentSigned
+			travels = travels || p != nil && p.State == transaction.PaymentPaid && !p.Kept
+		}
 
 		if t.DeferredUntil != nil && time.Now().Before(*t.DeferredUntil) { // the operator has raised the limit
 			settled = false

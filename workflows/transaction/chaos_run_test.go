@@ -21,6 +21,7 @@ import (
 	activities "stagecoach/activities/transaction"
 	"stagecoach/dev/race"
 	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/ton"
 	"stagecoach/internal/toncenter"
@@ -137,18 +138,31 @@ func (c *chaos) run() {
 	err := c.GetWorkflowError()
 	c.mu.Lock()
 	c.over = true
-	if err != nil { // nothing that an attempt may wait for happens any more
-		for _, a := range c.alive {
-			a.kill(errDeath)
-		}
-	}
 	c.mu.Unlock()
+	if err != nil { // nothing that an attempt may wait for happens any more
+		c.killAll()
+	}
+
+	late := time.AfterFunc(wait.Patience, func() {
+		c.complain("all has settled, but an attempt does not end")
+		c.killAll()
+	})
 	c.zombies.Wait()
+	late.Stop()
 	if err != nil {
 		c.complain("the history failed: %s", err)
 	}
 	if err := c.verify(); err != nil {
 		c.complain("it cannot be verified: %s", err)
+	}
+}
+
+// killAll kills the workers of all attempts.
+func (c *chaos) killAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range c.alive {
+		a.kill(errDeath)
 	}
 }
 
@@ -367,11 +381,8 @@ func (c *chaos) mortal(system http.Handler, w http.ResponseWriter, r *http.Reque
 
 	c.mu.Lock()
 	c.tally["dead workers"]++
-	for _, a := range c.alive {
-		a.kill(errDeath)
-	}
-
 	c.mu.Unlock()
+	c.killAll()
 	panic(http.ErrAbortHandler)
 }
 
