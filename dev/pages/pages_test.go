@@ -43,6 +43,9 @@ func run(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(state)
+	if err := os.Setenv("TMPDIR", state); err != nil { // Chromium leaves a folder in it
+		panic(err)
+	}
 
 	// A source of a download that stands still soon makes room for the next.
 	if err := os.Setenv("STAGECOACH_DOWNLOAD_NEXT_AFTER", "3s"); err != nil {
