@@ -29,6 +29,8 @@ import (
 	"stagecoach/internal/store/download"
 )
 
+func TestMain(m *testing.M) { testdb.Main(m) }
+
 // rig is a database with readers and a book, a stand-in for qBittorrent, and what works on both.
 type rig struct {
 	*Activities
