@@ -30,12 +30,12 @@ MCP := bin/tools/mcp-$(shell sha256sum dev/mcp/node/package-lock.json 2>/dev/nul
 
 # -p 2: the tests of several packages run servers of their own, and with more than two packages at a time they slow each
 # other down. -parallel 4: within a package tests mostly wait, so more of them run than there are processors.
-# -ldflags=-w: linking without debugging information takes half the time.
+# -ldflags=-s: linking without symbols and debugging information takes half the time.
 # What is built does not depend on the checkout's folder: another checkout takes it, and the results of unchanged tests,
 # from the cache.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
-TEST_FLAGS ?= -p 2 -parallel 4 -timeout 15m -ldflags=-w
+TEST_FLAGS ?= -p 2 -parallel 4 -timeout 15m -ldflags=-s
 SOAK ?= 15m
 
 .DEFAULT_GOAL := help
@@ -131,7 +131,7 @@ CHAOS ?= 10000
 CHAOS_SEED ?= $(shell date +%s)
 
 chaos: ## Run 10,000 new random histories of transactions (some 15 minutes); CHAOS= and CHAOS_SEED= give number and seed.
-	STAGECOACH_CHAOS=$(CHAOS) STAGECOACH_CHAOS_SEED=$(CHAOS_SEED) go test -count=1 -timeout 3h -v -run 'TestChaos$$' ./workflows/transaction
+	STAGECOACH_CHAOS=$(CHAOS) STAGECOACH_CHAOS_SEED=$(CHAOS_SEED) STAGECOACH_NIGHT=1 go test -count=1 -timeout 3h -v -run '^(TestChaos|TestNightFoundHistories)$$' ./workflows/transaction
 
 # `make test` sends 1,000 of them, always the same.
 ODD ?= 200000

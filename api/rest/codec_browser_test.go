@@ -16,6 +16,7 @@ import (
 	"stagecoach/api/rest"
 	"stagecoach/api/rest/operators"
 	"stagecoach/api/rest/server"
+	"stagecoach/dev/night"
 	"stagecoach/dev/wait"
 )
 
@@ -27,10 +28,11 @@ fetch(%q, {method: "POST", credentials: "include", headers: {"Content-Type": "ap
   .then(text => fetch("/told", {method: "POST", body: text}))
 </script><img src="/loaded">`
 
-// TestCodecInABrowser lets a real browser, where there is one, go the way of an administrator: to /codec/ with the
+// TestNightCodecInABrowser lets a real browser, where there is one, go the way of an administrator: to /codec/ with the
 // token as a password, then to a page of the Web UI, which is of another origin. The browser decides what it lets
 // through.
-func TestCodecInABrowser(t *testing.T) {
+func TestNightCodecInABrowser(t *testing.T) {
+	night.Only(t)
 	browser := chromium(t)
 	t.Parallel()
 	w := newRig(t)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/wait"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/operations"
@@ -32,8 +33,9 @@ func (w *rig) statements() (count int) {
 	return count
 }
 
-// TestManyStreamsCostTheRecordNoMoreThanOne follows the same events with one stream and with sixty.
-func TestManyStreamsCostTheRecordNoMoreThanOne(t *testing.T) {
+// TestNightManyStreamsCostTheRecordNoMoreThanOne follows the same events with one stream and with sixty.
+func TestNightManyStreamsCostTheRecordNoMoreThanOne(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t)
 	w.write(w.bob, 1, 5000)

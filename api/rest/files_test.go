@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 )
@@ -85,7 +86,8 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-func TestALargeFolder(t *testing.T) {
+func TestNightALargeFolder(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t)
 	const entries = 10_000

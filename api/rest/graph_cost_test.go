@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stagecoach/api/rest"
+	"stagecoach/dev/night"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 )
@@ -39,8 +40,9 @@ func TestGraphsHaveABoundedNumberOfEdges(t *testing.T) {
 	).ok(http.StatusOK)
 }
 
-// TestGraphsPayByTheirSize tries one graph again and again: it is worth many requests, whether it is tried or made.
-func TestGraphsPayByTheirSize(t *testing.T) {
+// TestNightGraphsPayByTheirSize tries one graph again and again: it is worth many requests, whether it is tried or made.
+func TestNightGraphsPayByTheirSize(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	const perSecond, burst, weight = 10, 50, 1 + 500/25 + 4945/250
 	w := newRigWith(t, func(o *rest.Options) { o.Requests = allowance.NewUsers(perSecond) })

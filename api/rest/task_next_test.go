@@ -101,6 +101,7 @@ func TestClaimNextRefuses(t *testing.T) {
 	}
 
 	w.temporal.setDown(true)
+	w.tasks.Patience = time.Second
 	w.task(w.adaToken, space, nil)
 	w.claimNext(w.adaToken, nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
 }

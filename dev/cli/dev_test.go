@@ -323,7 +323,8 @@ func TestLongDevStays(t *testing.T) {
 	}
 }
 
-func TestDevStopsAtOnceWhenAskedTwice(t *testing.T) {
+func TestLongDevStopsAtOnceWhenAskedTwice(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	state := newState(t)
 	dev := launch(t, "--no-demo", "--state", state)
@@ -533,7 +534,8 @@ func TestDevRefusesWrongSettings(t *testing.T) {
 	}
 }
 
-func TestStandInAlone(t *testing.T) {
+func TestLongStandInAlone(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	for name, path := range map[string]string{
 		"telegram": "/_/chats/1", "yandex": "/_/requests", "qbittorrent": "/_/torrents",

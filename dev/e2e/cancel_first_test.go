@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/wait"
@@ -12,9 +13,10 @@ import (
 	"stagecoach/internal/store/transaction"
 )
 
-// TestCancelBeforeBegun cancels a workflow of each workload before any worker has run it. Its row ends as after a later
+// TestLongCancelBeforeBegun cancels a workflow of each workload before any worker has run it. Its row ends as after a later
 // cancellation, and no request reaches the outside systems.
-func TestCancelBeforeBegun(t *testing.T) {
+func TestLongCancelBeforeBegun(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	v := newRestoreRig(t, testdb.URL(t))
 	v.startAPI()

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"stagecoach/dev/night"
 )
 
 // TestProductionHoldsNoStandIns checks that only the image of development contains stand-ins, and that no service of
@@ -76,9 +78,10 @@ func TestImagesArePinned(t *testing.T) {
 	}
 }
 
-// TestDigestsAreWritten runs `make digests` in a copy, with a program in place of docker that knows a digest of every
+// TestLongDigestsAreWritten runs `make digests` in a copy, with a program in place of docker that knows a digest of every
 // image. A second run writes the digests of that day over the first ones.
-func TestDigestsAreWritten(t *testing.T) {
+func TestLongDigestsAreWritten(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("make is not installed")

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/wait"
 )
@@ -82,9 +83,10 @@ func (composed) meet(a, b composedService) bool {
 	return slices.ContainsFunc(networks(a), func(name string) bool { return slices.Contains(networks(b), name) })
 }
 
-// TestComposeQBittorrentPassword runs the compose file's preparation of qBittorrent on settings that let everybody in, and
+// TestLongComposeQBittorrentPassword runs the compose file's preparation of qBittorrent on settings that let everybody in, and
 // then the real qBittorrent: it accepts only the password.
-func TestComposeQBittorrentPassword(t *testing.T) {
+func TestLongComposeQBittorrentPassword(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	for _, program := range []string{"python3", "qbittorrent-nox"} {
 		if _, err := exec.LookPath(program); err != nil {

@@ -37,9 +37,10 @@ func (s *rig) streaming(size, perSecond int) (job delivery.Job, sum string) {
 	return job, sum
 }
 
-// TestFenced takes the claim away from a worker that streams: it must neither send its last bytes nor write to the
+// TestLongFenced takes the claim away from a worker that streams: it must neither send its last bytes nor write to the
 // record.
-func TestFenced(t *testing.T) {
+func TestLongFenced(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, nil)
 	s.startWorker()
@@ -100,8 +101,9 @@ func TestAfterTheLastByte(t *testing.T) {
 	}
 }
 
-// TestExpires leaves a job without a worker for its TTL.
-func TestExpires(t *testing.T) {
+// TestLongExpires leaves a job without a worker for its TTL.
+func TestLongExpires(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "1"})
 	s.startWorker()
@@ -121,8 +123,9 @@ func TestExpires(t *testing.T) {
 	s.wantState(s.ended(first), lifecycle.DeliveryDelivered, "")
 }
 
-// TestBlockedMeanwhile blocks a user between the request and the claim.
-func TestBlockedMeanwhile(t *testing.T) {
+// TestLongBlockedMeanwhile blocks a user between the request and the claim.
+func TestLongBlockedMeanwhile(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, nil)
 	user := s.user(100)
@@ -139,8 +142,9 @@ func TestBlockedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestResend delivers known content by file_id, and streams it when Telegram does not know the file_id any more.
-func TestResend(t *testing.T) {
+// TestLongResend delivers known content by file_id, and streams it when Telegram does not know the file_id any more.
+func TestLongResend(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, nil)
 	s.startWorker()

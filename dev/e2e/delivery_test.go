@@ -4,13 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/delivery"
 )
 
-// TestAskedAgainForALostRow asks once more for what a restore has forgotten: the job ends at once as its workflow has.
-func TestAskedAgainForALostRow(t *testing.T) {
+// TestLongAskedAgainForALostRow asks once more for what a restore has forgotten: the job ends at once as its workflow has.
+func TestLongAskedAgainForALostRow(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, nil)
 	s.startWorker()
@@ -38,8 +40,9 @@ func TestAskedAgainForALostRow(t *testing.T) {
 	s.wantDocument(*user.TelegramID, sum) // once
 }
 
-// TestNames delivers files with unusual names for headers, paths and readers.
-func TestNames(t *testing.T) {
+// TestLongNames delivers files with unusual names for headers, paths and readers.
+func TestLongNames(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, nil)
 	s.startWorker()

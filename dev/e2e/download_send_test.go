@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
@@ -95,9 +96,10 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// TestSentWhenItIsThere kills the worker as soon as a download has completed whose owner wants it in the chat: it comes
+// TestLongSentWhenItIsThere kills the worker as soon as a download has completed whose owner wants it in the chat: it comes
 // there, once.
-func TestSentWhenItIsThere(t *testing.T) {
+func TestLongSentWhenItIsThere(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	l := newLibrary(t, newStandInWithFiles(t), map[string]string{"STAGECOACH_LIBRARY_DIR": t.TempDir()})
 	l.downloads.Library = true
@@ -120,9 +122,10 @@ func TestSentWhenItIsThere(t *testing.T) {
 	}
 }
 
-// TestUnsentAfterTermination terminates a workflow whose job has completed and whose delivery cannot be made yet: the
+// TestLongUnsentAfterTermination terminates a workflow whose job has completed and whose delivery cannot be made yet: the
 // reconciler sends the book.
-func TestUnsentAfterTermination(t *testing.T) {
+func TestLongUnsentAfterTermination(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	l := newLibrary(t, newStandInWithFiles(t), map[string]string{"STAGECOACH_LIBRARY_DIR": t.TempDir()})
 	l.downloads.Library = true

@@ -156,8 +156,9 @@ func TestTokenRefused(t *testing.T) {
 	}
 }
 
-// TestCacheChat loses the answer of an upload to the cache chat: the repeated upload is invisible to the user.
-func TestCacheChat(t *testing.T) {
+// TestLongCacheChat loses the answer of an upload to the cache chat: the repeated upload is invisible to the user.
+func TestLongCacheChat(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_TELEGRAM_CACHE_CHAT": "5"})
 	s.telegram.SendMessage(5, "cache")

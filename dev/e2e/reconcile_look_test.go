@@ -18,9 +18,10 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// TestReconcileAgain terminates a delivery that a worker seems to hold: it is left alone, and settled by the next sweep
+// TestLongReconcileAgain terminates a delivery that a worker seems to hold: it is left alone, and settled by the next sweep
 // though nothing else leads to it any more.
-func TestReconcileAgain(t *testing.T) {
+func TestLongReconcileAgain(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	held := y.make(lifecycle.WorkloadDelivery, 0)
@@ -130,9 +131,10 @@ func (a *askedTemporal) ListWorkflow(
 	return answer, err
 }
 
-// TestQuietSweep sweeps while workflows run that nothing happens to: one list, which is empty, and no question about a
+// TestLongQuietSweep sweeps while workflows run that nothing happens to: one list, which is empty, and no question about a
 // single workflow. A comparison finds them all.
-func TestQuietSweep(t *testing.T) {
+func TestLongQuietSweep(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	for _, workload := range lifecycle.Names() {

@@ -20,6 +20,7 @@ import (
 	downloadactivities "stagecoach/activities/download"
 	taskactivities "stagecoach/activities/task"
 	transactionactivities "stagecoach/activities/transaction"
+	"stagecoach/dev/night"
 	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
@@ -106,9 +107,10 @@ func (y *reconcileRig) reset(s *subject) (runID string) {
 	return answer.RunId
 }
 
-// TestReconcileReset resets running workflows of all workloads to their beginning: after at most two sweeps each shows
+// TestLongReconcileReset resets running workflows of all workloads to their beginning: after at most two sweeps each shows
 // what the record has, and the incident is listed.
-func TestReconcileReset(t *testing.T) {
+func TestLongReconcileReset(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	y.startWorker()

@@ -8,14 +8,16 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 )
 
-// TestBlockedHolder blocks the owner of an agent that holds a task by a lease of an hour: others can take the task over at
+// TestLongBlockedHolder blocks the owner of an agent that holds a task by a lease of an hour: others can take the task over at
 // once.
-func TestBlockedHolder(t *testing.T) {
+func TestLongBlockedHolder(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	y.startWorker()

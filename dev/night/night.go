@@ -26,6 +26,24 @@ func RapidChecks(most int) {
 	}
 }
 
+// Cases are the cases of a test by their names: in the night all, else those that the test names.
+func Cases[C any](t testing.TB, all map[string]C, always ...string) map[string]C {
+	t.Helper()
+	if Enabled() {
+		return all
+	}
+
+	some := make(map[string]C, len(always))
+	for _, name := range always {
+		c, ok := all[name]
+		if !ok {
+			t.Fatalf("no case has this name: %s", name)
+		}
+		some[name] = c
+	}
+	return some
+}
+
 // parts are the prefixes that the Makefile names.
 var parts = regexp.MustCompile(`^Test(Night|Long|Cluster|Versions|Containers|Debian)`)
 

@@ -56,9 +56,10 @@ func (b *browser) askFor(address, medium string) {
 	b.shows("History")
 }
 
-// TestLibraryDownload adds a book and downloads it: the open page shows the progress and the end without being loaded
+// TestNightLibraryDownload adds a book and downloads it: the open page shows the progress and the end without being loaded
 // again, and the book's page shows the medium.
-func TestLibraryDownload(t *testing.T) {
+func TestNightLibraryDownload(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	running.WebSeed.SetSpeed(2 << 20)
 	b := signedIn(t, libraryReader(t, "Live reader").Token)
@@ -143,9 +144,10 @@ func TestNightLibraryWithoutScripts(t *testing.T) {
 	b.shows("audio: in the library")
 }
 
-// TestLibraryRefusedForm leaves a page open whose form was refused: what happens meanwhile appears, and the reason and
+// TestNightLibraryRefusedForm leaves a page open whose form was refused: what happens meanwhile appears, and the reason and
 // what the person has typed stay.
-func TestLibraryRefusedForm(t *testing.T) {
+func TestNightLibraryRefusedForm(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	reader := libraryReader(t, "Refused reader")
 	b := signedIn(t, reader.Token)

@@ -9,14 +9,16 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/wait"
 	"stagecoach/internal/store/account"
 )
 
-// TestSigningInWithAProvider is a new person's way: they choose who they are at the provider, wait, are approved, and
+// TestNightSigningInWithAProvider is a new person's way: they choose who they are at the provider, wait, are approved, and
 // sign in. Before that they cancel.
-func TestSigningInWithAProvider(t *testing.T) {
+func TestNightSigningInWithAProvider(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	b := newBrowser(t, running.Info.API)
 	b.open("/sign-in?next=/files")

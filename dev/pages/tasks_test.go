@@ -161,8 +161,9 @@ func TestNightTasksLookRight(t *testing.T) {
 	looksRight(t, running.Info.UserToken, paths...)
 }
 
-// TestTasksEmpty looks at the pages of somebody who has nothing yet, and of a workspace without tasks.
-func TestTasksEmpty(t *testing.T) {
+// TestNightTasksEmpty looks at the pages of somebody who has nothing yet, and of a workspace without tasks.
+func TestNightTasksEmpty(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	nobody := newUser(t, "Nobody")
 	b := signedIn(t, nobody.Token)
@@ -276,8 +277,9 @@ func agrees(t *testing.T, user shape.User) {
 	b.shows("The yard")
 }
 
-// TestTasksSayWhyNot reads why steps are not open: to the wrong person, in the wrong state, and while others are open.
-func TestTasksSayWhyNot(t *testing.T) {
+// TestNightTasksSayWhyNot reads why steps are not open: to the wrong person, in the wrong state, and while others are open.
+func TestNightTasksSayWhyNot(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	o := everyState(t)
 	b := signedIn(t, o.other.Token)
@@ -303,9 +305,10 @@ func TestTasksSayWhyNot(t *testing.T) {
 	b.shows("Take over")
 }
 
-// TestTasksAreLive works on a task while its page and the board are open: both change, what is typed stays, and the
+// TestNightTasksAreLive works on a task while its page and the board are open: both change, what is typed stays, and the
 // deadline counts down.
-func TestTasksAreLive(t *testing.T) {
+func TestNightTasksAreLive(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	o := newOffice(t, 120)
 	o.add(map[string]any{"ref": "one", "title": "Order the sign"})

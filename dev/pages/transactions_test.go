@@ -143,8 +143,9 @@ func TestTransactionsStarsBought(t *testing.T) {
 	b.eventually(`document.querySelector('main a[href="/receipts/` + key + `"]')?.closest("li").innerText.includes("bought")`)
 }
 
-// TestTransactionsReceiptsAreNotGuessed opens receipts that are nobody's.
-func TestTransactionsReceiptsAreNotGuessed(t *testing.T) {
+// TestNightTransactionsReceiptsAreNotGuessed opens receipts that are nobody's.
+func TestNightTransactionsReceiptsAreNotGuessed(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	hash := unlucky(t, "shy_secret")
 	anybody := newBrowser(t, running.Info.API)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/autobrr/go-qbittorrent"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/wait"
 )
@@ -111,7 +112,8 @@ func complete(got qbittorrent.Torrent) bool {
 	return strings.HasSuffix(string(got.State), "UP") && got.Progress == 1 && got.AmountLeft == 0
 }
 
-func TestQBittorrentKeepsItsState(t *testing.T) {
+func TestLongQBittorrentKeepsItsState(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "deep", strings.Repeat("x", 100), "книги") // the socket's path is then too long
 	q := startQBittorrent(t, QBittorrentOptions{Dir: dir})
@@ -293,7 +295,8 @@ func TestQBittorrentErrors(t *testing.T) {
 	}
 }
 
-func TestQBittorrentIsKilledInTheMiddle(t *testing.T) {
+func TestLongQBittorrentIsKilledInTheMiddle(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	q, seed := startQBittorrent(t, QBittorrentOptions{}), startWebSeed(t)
 	c, ctx := apiOf(q), testContext(t)
@@ -328,8 +331,9 @@ func TestQBittorrentIsKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestQBittorrentSwarm downloads metadata and content of magnet links from a peer, without a tracker.
-func TestQBittorrentSwarm(t *testing.T) {
+// TestLongQBittorrentSwarm downloads metadata and content of magnet links from a peer, without a tracker.
+func TestLongQBittorrentSwarm(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	first, second, seed := startQBittorrent(
 		t, QBittorrentOptions{},

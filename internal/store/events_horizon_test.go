@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/wait"
 	"stagecoach/internal/store"
@@ -97,10 +98,11 @@ func roleOf(url string) string {
 	return "?role=follower"
 }
 
-// TestNoEventIsSkippedBesideOtherDatabases writes events on connections that come and go, in transactions of random
+// TestNightNoEventIsSkippedBesideOtherDatabases writes events on connections that come and go, in transactions of random
 // length, while others do so in another database and so take each other's places in the server. A reader that follows
 // misses none and sees none twice.
-func TestNoEventIsSkippedBesideOtherDatabases(t *testing.T) {
+func TestNightNoEventIsSkippedBesideOtherDatabases(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	const writers, each = 4, 60
 	w := newRig(t)

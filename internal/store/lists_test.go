@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -58,9 +59,10 @@ const fillLists = `
 	SET session_replication_role = DEFAULT;
 	ANALYZE`
 
-// TestListsReadFewRows asks for the few rows that differ, each list again and again, and wants PostgreSQL to find them
+// TestNightListsReadFewRows asks for the few rows that differ, each list again and again, and wants PostgreSQL to find them
 // by an index.
-func TestListsReadFewRows(t *testing.T) {
+func TestNightListsReadFewRows(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	url := testdb.URL(t)
 	fillWith(t, url, fillLists)

@@ -42,7 +42,7 @@ var fillRest = `
 var scanned = regexp.MustCompile(`Seq Scan on (` + strings.Join(store.RowTables(), "|") + `|[a-z]+_events|boards|news)\b`)
 
 // scans lists the statements for which PostgreSQL goes through a table that grows for ever, when it plans them once for
-// any values. Those of chosen are planned for their values: TestListsReadFewRows checks them.
+// any values. Those of chosen are planned for their values: TestNightListsReadFewRows checks them.
 func (s *statements) scans() (faults []string) {
 	ctx := context.Background()
 	conn, err := connectTemplate(ctx)

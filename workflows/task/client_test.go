@@ -366,8 +366,9 @@ func TestTripsOfAClaim(t *testing.T) {
 	}
 }
 
-// TestBatchWithoutTemporal makes a batch while Temporal takes connections and says nothing: the tasks are there, soon.
-func TestBatchWithoutTemporal(t *testing.T) {
+// TestNightBatchWithoutTemporal makes a batch while Temporal takes connections and says nothing: the tasks are there, soon.
+func TestNightBatchWithoutTemporal(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, service.WorkspaceChange{})
 	silent, err := net.Listen("tcp", "127.0.0.1:0")

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/temporalio"
@@ -110,9 +111,10 @@ func TestStaleToken(t *testing.T) {
 	l.run()
 }
 
-// TestDayOfRenewals counts what a lease of a minute costs in a day: one look at the record for each lease that its
+// TestNightDayOfRenewals counts what a lease of a minute costs in a day: one look at the record for each lease that its
 // holder has renewed, and a history that continues as new.
-func TestDayOfRenewals(t *testing.T) {
+func TestNightDayOfRenewals(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	const day = 24 * 60
 	l := newOffice(t).rig(t, settings{deadlines: map[lifecycle.TaskState]time.Duration{}})

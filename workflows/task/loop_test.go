@@ -4,13 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
 )
 
-// TestSettingsMakeNoEndlessLoop stores deadlines of a few nanoseconds, as the release before took them, and lets a task
+// TestNightSettingsMakeNoEndlessLoop stores deadlines of a few nanoseconds, as the release before took them, and lets a task
 // go round between NEW and STUCK: that makes few events, and its creator gets through to cancel it.
-func TestSettingsMakeNoEndlessLoop(t *testing.T) {
+func TestNightSettingsMakeNoEndlessLoop(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	const tiny, watched, most = 1e-9, 10 * time.Second, 100
 	release := tiny

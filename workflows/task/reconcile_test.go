@@ -7,6 +7,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
@@ -16,8 +17,9 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// TestEndedForLength lets the server end a task's run for the length of its history: the task goes on in the next run.
-func TestEndedForLength(t *testing.T) {
+// TestNightEndedForLength lets the server end a task's run for the length of its history: the task goes on in the next run.
+func TestNightEndedForLength(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRigOn(
 		t, testtemporal.Own(t, "limit.historyCount.error=60", "limit.historyCount.warn=50"), service.WorkspaceChange{},

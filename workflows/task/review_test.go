@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service"
@@ -115,9 +116,10 @@ func TestReviewIsAskedForLater(t *testing.T) {
 	w.must(w.status(ann, one, lifecycle.TaskDone))
 }
 
-// TestReviewRace lets people submit, judge, take over, give back and finish at once, in any order. However it goes, a
+// TestNightReviewRace lets people submit, judge, take over, give back and finish at once, in any order. However it goes, a
 // task is DONE only when its assignee's newest submission was approved by somebody else, who has named it.
-func TestReviewRace(t *testing.T) {
+func TestNightReviewRace(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	const agents, contested, steps = 4, 6, 25
 	w := newReviewRig(t, 1.5/60)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
@@ -15,13 +16,13 @@ import (
 // other asks whether it is back, and all are bought once without a person's help.
 func TestFragmentAway(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]sim.Fault{
+	for name, fault := range night.Cases(t, map[string]sim.Fault{
 		"503 at the price":     {Match: "updateStarsPrices", Kind: "503"},
 		"503 at the request":   {Match: "initBuyStarsRequest", Kind: "503"},
 		"429 at the link":      {Match: "getBuyStarsLink", Kind: "429"},
 		"cut at the search":    {Match: "searchStarsRecipient", Kind: "cut"},
 		"no answer at request": {Match: "initBuyStarsRequest", Kind: "lost_answer"},
-	} {
+	}, "no answer at request") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t, func(s *setup) { s.settings.RetryFor, s.settings.TurnPatience = time.Hour, time.Hour })
@@ -48,8 +49,9 @@ func TestFragmentAway(t *testing.T) {
 	}
 }
 
-// TestFragmentAwayForLong waits for Fragment for a time only, then the order fails and an operator may retry it.
-func TestFragmentAwayForLong(t *testing.T) {
+// TestNightFragmentAwayForLong waits for Fragment for a time only, then the order fails and an operator may retry it.
+func TestNightFragmentAwayForLong(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.RetryFor, s.settings.TurnPatience = time.Hour, time.Hour })
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"})

@@ -96,16 +96,14 @@ func TestChaos(t *testing.T) { // not beside other tests: it takes all that the 
 // while Fragment serves the session's last request only: the next order made a request before the payment was seen.
 var found = [][2]uint64{{1, 62}}
 
-// TestFoundHistories lives through them several times, because their threads run as they like.
-func TestFoundHistories(t *testing.T) {
-	if testing.Short() || race.Enabled {
-		t.Skip("needs PostgreSQL, and takes long with the race detector")
+// TestNightFoundHistories lives through them several times, because their threads run as they like.
+func TestNightFoundHistories(t *testing.T) {
+	night.Only(t)
+	if race.Enabled {
+		t.Skip("takes long with the race detector: make chaos runs it")
 	}
 
-	times := 2
-	if night.Enabled() {
-		times = 8
-	}
+	const times = 8
 	for _, history := range found {
 		var labs sync.WaitGroup
 		for range times {

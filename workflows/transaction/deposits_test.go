@@ -3,6 +3,7 @@ package transaction_test
 import (
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -34,8 +35,9 @@ func (w *rig) resolved(hash string, outcome lifecycle.TransactionState, comment 
 	})
 }
 
-// TestLargeDepositGoesOnAfterAReview holds an order for its deposit, lets a small one pass, and goes on.
-func TestLargeDepositGoesOnAfterAReview(t *testing.T) {
+// TestNightLargeDepositGoesOnAfterAReview holds an order for its deposit, lets a small one pass, and goes on.
+func TestNightLargeDepositGoesOnAfterAReview(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, large)
 	hash := w.deposit(2, "durov 50")

@@ -7,6 +7,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/dev/wait"
@@ -16,9 +17,10 @@ import (
 	"stagecoach/internal/store/operations"
 )
 
-// TestEndedForLength lets the server end a transaction's run for the length of its history: no operator wanted that, so
+// TestNightEndedForLength lets the server end a transaction's run for the length of its history: no operator wanted that, so
 // the next run goes on from the record.
-func TestEndedForLength(t *testing.T) {
+func TestNightEndedForLength(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, retries(time.Hour, time.Hour), func(s *setup) {
 		s.server = testtemporal.Own(t, "limit.historyCount.error=60", "limit.historyCount.warn=50")

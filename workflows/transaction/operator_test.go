@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testtemporal"
@@ -322,9 +323,10 @@ func TestCancel(t *testing.T) {
 	w.balances()
 }
 
-// TestStuck alerts administrators to a transaction that takes too long, and changes nothing. The time that payments are
+// TestNightStuck alerts administrators to a transaction that takes too long, and changes nothing. The time that payments are
 // paused does not count.
-func TestStuck(t *testing.T) {
+func TestNightStuck(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.StuckAfter = time.Second })
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))

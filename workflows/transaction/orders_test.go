@@ -181,7 +181,7 @@ func TestTooManyStars(t *testing.T) {
 // and after a retry the Stars are bought.
 func TestTroubleBeforePaying(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for name, c := range night.Cases(t, map[string]struct {
 		match, kind, message string
 		class                lifecycle.ErrorClass
 	}{
@@ -192,7 +192,7 @@ func TestTroubleBeforePaying(t *testing.T) {
 		"lost answer at request": {"initBuyStarsRequest", "lost_answer", "Failed to fetch: Network error", lifecycle.Retryable},
 		"cannot be gifted":       {"initBuyStarsRequest", "not_giftable", "Fragment API error: the account cannot be gifted Stars at this moment", lifecycle.Retryable},
 		"something else":         {"initBuyStarsRequest", "something", "Fragment API error: an unknown reason", lifecycle.UnknownError},
-	} {
+	}, "lost answer at request", "something else") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t)
@@ -219,9 +219,10 @@ func TestTroubleBeforePaying(t *testing.T) {
 	}
 }
 
-// TestPriceMoves lets the price rise while orders wait: one without a number gets fewer Stars, one that asks for a
+// TestNightPriceMoves lets the price rise while orders wait: one without a number gets fewer Stars, one that asks for a
 // number is refused when its money is not enough any more, and one whose money is pays the new price.
-func TestPriceMoves(t *testing.T) {
+func TestNightPriceMoves(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t)
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
@@ -336,8 +337,9 @@ func TestSuspiciousLinks(t *testing.T) {
 	w.wantSold(1)
 }
 
-// TestExpiredLink asks anew when a link has no time left, and gives up for the moment after some.
-func TestExpiredLink(t *testing.T) {
+// TestNightExpiredLink asks anew when a link has no time left, and gives up for the moment after some.
+func TestNightExpiredLink(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.fragment.Settings.LinkSeconds = 1 })
 	hash := w.deposit(1, "durov 50")
@@ -351,8 +353,9 @@ func TestExpiredLink(t *testing.T) {
 	w.wantSold(1)
 }
 
-// TestShortLink pays only while the money can still be at the shop before the link ends, not just leave the wallet.
-func TestShortLink(t *testing.T) {
+// TestNightShortLink pays only while the money can still be at the shop before the link ends, not just leave the wallet.
+func TestNightShortLink(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	const life, way = 40 * time.Second, 10 * time.Second
 	w := newRig(t, func(s *setup) {
@@ -510,9 +513,10 @@ func TestPaymentsHaveAQueue(t *testing.T) {
 	}
 }
 
-// TestNewWallet buys from a wallet that has no contract yet: deposits stay all the same, and the first payment brings
+// TestNightNewWallet buys from a wallet that has no contract yet: deposits stay all the same, and the first payment brings
 // it.
-func TestNewWallet(t *testing.T) {
+func TestNightNewWallet(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.chain.Undeployed, s.chain.Balance = true, -1 })
 	w.becomes(w.deposit(1, "durov"), lifecycle.TransactionProcessed)
@@ -541,8 +545,9 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// TestChainClockAhead never saves a time that is far ahead: it would make a live payment count as dead.
-func TestChainClockAhead(t *testing.T) {
+// TestNightChainClockAhead never saves a time that is far ahead: it would make a live payment count as dead.
+func TestNightChainClockAhead(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	var off atomic.Int64
 	w := newRig(
@@ -589,8 +594,9 @@ func TestChainClockBehind(t *testing.T) {
 	w.balances()
 }
 
-// TestAwayChain goes on where it was when toncenter comes back.
-func TestAwayChain(t *testing.T) {
+// TestNightAwayChain goes on where it was when toncenter comes back.
+func TestNightAwayChain(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t)
 	w.chain.AddFault(sim.Fault{Kind: "503"})
@@ -647,9 +653,10 @@ func (w *rig) wantAlert(kind string, open bool) {
 	})
 }
 
-// TestSlowMonitor follows the chain with a poll interval that is half of the monitor's hour: it reads at its start and
+// TestNightSlowMonitor follows the chain with a poll interval that is half of the monitor's hour: it reads at its start and
 // then waits.
-func TestSlowMonitor(t *testing.T) {
+func TestNightSlowMonitor(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.PollInterval, s.asleep = 30*time.Minute, true })
 	w.startWorker()

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/wait"
@@ -19,7 +20,7 @@ import (
 // bytes go again, one purchase is made, nothing is signed twice.
 func TestBroadcastTrouble(t *testing.T) {
 	t.Parallel()
-	for name, f := range map[string]sim.Fault{
+	for name, f := range night.Cases(t, map[string]sim.Fault{
 		"lost answer":                       {Kind: "lost_answer", Times: 1},
 		"500 with exit code 133":            {Kind: "exit_133", Times: 1},
 		"500 with exit code 133, but taken": {Kind: "exit_133", Times: 1, Applied: true},
@@ -30,7 +31,7 @@ func TestBroadcastTrouble(t *testing.T) {
 		"503":                               {Kind: "503", Times: 2},
 		"429":                               {Kind: "429", Times: 2},
 		"cut":                               {Kind: "cut", Times: 1},
-	} {
+	}, "lost answer", "time-out, but taken") {
 		f.Match = "/api/v3/message"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,9 +96,10 @@ func TestNothingGoesThrough(t *testing.T) {
 	w.balances()
 }
 
-// TestSkippedAction takes the money away between signature and payment: the wallet runs the order, exit code 0, and
+// TestNightSkippedAction takes the money away between signature and payment: the wallet runs the order, exit code 0, and
 // pays nothing.
-func TestSkippedAction(t *testing.T) {
+func TestNightSkippedAction(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.Attempts = 2 })
 	w.must(w.chain.Hold())
@@ -123,8 +125,9 @@ func TestSkippedAction(t *testing.T) {
 	w.wantSold(1)
 }
 
-// TestEmptyWallet does not sign what the wallet cannot afford.
-func TestEmptyWallet(t *testing.T) {
+// TestNightEmptyWallet does not sign what the wallet cannot afford.
+func TestNightEmptyWallet(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t)
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
@@ -170,9 +173,10 @@ func TestBounced(t *testing.T) {
 	w.balances()
 }
 
-// TestBouncedAfterAll lets an operator decide while the chain does not tell what became of the money: that it came back
+// TestNightBouncedAfterAll lets an operator decide while the chain does not tell what became of the money: that it came back
 // is seen when it tells again.
-func TestBouncedAfterAll(t *testing.T) {
+func TestNightBouncedAfterAll(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.ConfirmPatience = time.Second })
 	w.bounceTo(strings.Repeat("ab", 32))
@@ -214,7 +218,7 @@ func TestForeignAddress(t *testing.T) {
 // renewed.
 func TestSessionExpired(t *testing.T) {
 	t.Parallel()
-	for name, says := range map[string]string{"expired": "Session expired", "auth": "AUTH_SESSION_EXPIRED", "denied": "Access denied"} {
+	for name, says := range night.Cases(t, map[string]string{"expired": "Session expired", "auth": "AUTH_SESSION_EXPIRED", "denied": "Access denied"}, "expired") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t)
@@ -256,8 +260,9 @@ func TestVerification(t *testing.T) {
 	w.becomes(hash, lifecycle.TransactionProcessed)
 }
 
-// TestSessionOfTheCookies makes sure that the stand-in asks for them.
-func TestSessionOfTheCookies(t *testing.T) {
+// TestNightSessionOfTheCookies makes sure that the stand-in asks for them.
+func TestNightSessionOfTheCookies(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.fragment.Token = "another" })
 	hash := w.deposit(1, "anna 50")
@@ -267,9 +272,10 @@ func TestSessionOfTheCookies(t *testing.T) {
 	}
 }
 
-// TestLateStars takes its time between payment and Stars: the turn stays, and the next purchase is not mixed up with
+// TestNightLateStars takes its time between payment and Stars: the turn stays, and the next purchase is not mixed up with
 // it.
-func TestLateStars(t *testing.T) {
+func TestNightLateStars(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) {
 		s.settings.TurnPatience = time.Hour
@@ -289,9 +295,10 @@ func TestLateStars(t *testing.T) {
 	w.balances()
 }
 
-// TestLaggingChain reads a chain whose newest transactions are not final yet, and one that hides some: nothing is
+// TestNightLaggingChain reads a chain whose newest transactions are not final yet, and one that hides some: nothing is
 // missed, and no payment is taken for dead that is only not to be seen yet.
-func TestLaggingChain(t *testing.T) {
+func TestNightLaggingChain(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.chain.Finality = 1200 * time.Millisecond })
 	hash := w.deposit(1, "durov 50")

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/wait"
@@ -21,7 +22,7 @@ func retries(most, pause time.Duration) func(*setup) {
 // without a person's help.
 func TestFailureMendsItself(t *testing.T) {
 	t.Parallel()
-	for name, trouble := range map[string]struct {
+	for name, trouble := range night.Cases(t, map[string]struct {
 		begin, end func(*rig)
 		message    string
 	}{
@@ -50,7 +51,7 @@ func TestFailureMendsItself(t *testing.T) {
 			func(w *rig) { w.fragment.ClearFaults() },
 			"Fragment API error: an unknown reason",
 		},
-	} {
+	}, "the account cannot be gifted") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t, retries(time.Hour, 2*time.Second))
@@ -82,7 +83,7 @@ func (w *rig) sells(change func(*tonsim.FragmentSettings)) {
 // and what a repetition would only repeat not at all. Then an operator is asked, once.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for name, c := range night.Cases(t, map[string]struct {
 		most    time.Duration
 		trouble func(*rig)
 		least   int // retries, and at most
@@ -101,7 +102,7 @@ func TestGivenUp(t *testing.T) {
 		"fragment was away for all of it": {
 			3 * time.Second, func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"}) }, 0, 0,
 		},
-	} {
+	}, "nobody can explain it") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t, retries(c.most, 100*time.Millisecond))

@@ -9,6 +9,7 @@ import (
 
 	historypb "go.temporal.io/api/history/v1"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/dev/wait"
@@ -48,9 +49,10 @@ func (w *rig) inReview(comment string) (hash string) {
 	return hash
 }
 
-// TestOwedInReview finds a payment that the record lacks while money is owed: it waits for a person, and holds up
+// TestNightOwedInReview finds a payment that the record lacks while money is owed: it waits for a person, and holds up
 // nobody.
-func TestOwedInReview(t *testing.T) {
+func TestNightOwedInReview(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.Refund = true })
 	ctx := t.Context()
@@ -69,9 +71,10 @@ func TestOwedInReview(t *testing.T) {
 	w.wantNoDue(owed)
 }
 
-// TestReviewIsKept cancels, terminates and fails a transaction that needs review: only a person's answer ends the
+// TestNightReviewIsKept cancels, terminates and fails a transaction that needs review: only a person's answer ends the
 // review.
-func TestReviewIsKept(t *testing.T) {
+func TestNightReviewIsKept(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.Refund = true })
 	ctx := t.Context()
@@ -111,7 +114,7 @@ func TestReviewIsKept(t *testing.T) {
 // the payer gets theirs back, once.
 func TestBouncedIsGivenBack(t *testing.T) {
 	t.Parallel()
-	for name, before := range map[string]bool{"before": true, "after": false} {
+	for name, before := range night.Cases(t, map[string]bool{"before": true, "after": false}, "after") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t, func(s *setup) { s.settings.ConfirmPatience, s.settings.Refund = time.Second, true })
@@ -197,9 +200,10 @@ func (w *rig) wantBought(n int) {
 	}
 }
 
-// TestReviewIsAskedFor stops an order that waits in its turn, and one whose payment is signed: the chain decides the latter,
+// TestNightReviewIsAskedFor stops an order that waits in its turn, and one whose payment is signed: the chain decides the latter,
 // and neither goes on before an operator says so.
-func TestReviewIsAskedFor(t *testing.T) {
+func TestNightReviewIsAskedFor(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t)
 	ctx := t.Context()
