@@ -51,9 +51,10 @@ func TestBought(t *testing.T) {
 	}
 }
 
-// TestManyOrders buys what is asked for in several ways, from several senders at once: each once, the wallet's payments
+// TestNightManyOrders buys what is asked for in several ways, from several senders at once: each once, the wallet's payments
 // one after the other.
-func TestManyOrders(t *testing.T) {
+func TestNightManyOrders(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t)
 	want := map[string]int64{}
@@ -248,8 +249,9 @@ func TestNightPriceMoves(t *testing.T) {
 	w.balances()
 }
 
-// TestDearerThanShown does not pay a request that costs more than the price shown for it.
-func TestDearerThanShown(t *testing.T) {
+// TestNightDearerThanShown does not pay a request that costs more than the price shown for it.
+func TestNightDearerThanShown(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.fragment.Settings.InitPercent = 102; s.settings.Slippage = 150 })
 	hash := w.deposit(1, "durov 50")
@@ -274,8 +276,9 @@ func TestCheaperThanShown(t *testing.T) {
 	w.wantSold(0)
 }
 
-// TestSlippageOfATightOrder pays no more for an order than its transfer is worth.
-func TestSlippageOfATightOrder(t *testing.T) {
+// TestNightSlippageOfATightOrder pays no more for an order than its transfer is worth.
+func TestNightSlippageOfATightOrder(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.fragment.Settings.InitPercent = 101; s.settings.Slippage = 150 })
 	price := 50 * w.fragment.CurrentSettings().NanoPerStar
@@ -571,8 +574,9 @@ func TestNightChainClockAhead(t *testing.T) {
 	w.balances()
 }
 
-// TestChainClockBehind takes orders, and holds purchases without counting tries until the time is right again.
-func TestChainClockBehind(t *testing.T) {
+// TestNightChainClockBehind takes orders, and holds purchases without counting tries until the time is right again.
+func TestNightChainClockBehind(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	var off atomic.Int64
 	off.Store(int64(-time.Hour))

@@ -125,9 +125,10 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestCancelledIsNotRetried cancels the workflow of an order that is to be tried again: nobody tries it, and nobody is
+// TestNightCancelledIsNotRetried cancels the workflow of an order that is to be tried again: nobody tries it, and nobody is
 // asked.
-func TestCancelledIsNotRetried(t *testing.T) {
+func TestNightCancelledIsNotRetried(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, retries(24*time.Hour, time.Hour))
 	w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"})
