@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -83,6 +84,36 @@ func TestEnds(t *testing.T) {
 				t.Errorf("the workflow ended with %v", env.GetWorkflowError())
 			}
 			env.AssertExpectations(t)
+		})
+	}
+}
+
+// TestCancelledByAnOperator cancels the workflow while its last attempt fails or is interrupted: Temporal makes no other,
+// and the job was cancelled, whatever that attempt has failed with.
+func TestCancelledByAnOperator(t *testing.T) {
+	t.Parallel()
+	for name, failure := range map[string]error{
+		"it stops":           temporal.NewCanceledError(),
+		"its worker stops":   temporalio.Interrupted(0),
+		"Telegram is away":   temporal.NewApplicationError("x", string(fault.TelegramUnavailable)),
+		"its worker is lost": temporal.NewTimeoutError(enumspb.TIMEOUT_TYPE_HEARTBEAT, nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := testtemporal.Environment()
+			env.RegisterActivity(&activities.Records{})
+			env.RegisterWorkflowWithOptions(func(ctx workflow.Context) error { // the test environment would not wait for the attempt
+				ctx.Done().Receive(ctx, nil)
+				outcome, err := (&run{id: jobID}).finish(ctx, failure)
+				return cmp.Or(err, ending(outcome))
+			}, workflow.RegisterOptions{Name: "the end"})
+
+			wantEnd(env, lifecycle.DeliveryActionCancel, fault.CancelledByUser, lifecycle.DeliveryCancelled)
+			env.RegisterDelayedCallback(env.CancelWorkflow, 0)
+			env.ExecuteWorkflow("the end")
+			if !temporal.IsCanceledError(env.GetWorkflowError()) {
+				t.Errorf("the workflow ended with %v", env.GetWorkflowError())
+			}
 		})
 	}
 }
