@@ -7,6 +7,7 @@ import (
 	"io"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -111,21 +112,23 @@ func TestWatchBlamesTheRightSide(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, stop := context.WithCancelCause(t.Context())
-			defer stop(nil)
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancelCause(t.Context())
+				defer stop(nil)
 
-			var seen passes
-			p := newPipe("x", 10, bytes.NewReader(make([]byte, 10)), seen.note)
-			go p.watch(ctx, limits, stop)
-			c.act(ctx, p)
-			select {
-			case <-ctx.Done():
-			case <-time.After(700 * time.Millisecond):
-			}
+				var seen passes
+				p := newPipe("x", 10, bytes.NewReader(make([]byte, 10)), seen.note)
+				go p.watch(ctx, limits, stop)
+				c.act(ctx, p)
+				select {
+				case <-ctx.Done():
+				case <-time.After(700 * time.Millisecond):
+				}
 
-			if got := fault.CodeOf(context.Cause(ctx)); got != c.want {
-				t.Errorf("blamed %q, want %q", got, c.want)
-			}
+				if got := fault.CodeOf(context.Cause(ctx)); got != c.want {
+					t.Errorf("blamed %q, want %q", got, c.want)
+				}
+			})
 		})
 	}
 }

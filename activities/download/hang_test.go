@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testtemporal"
 )
@@ -21,8 +22,9 @@ func (h hungTemporal) SignalWorkflow(ctx context.Context, _, _, _ string, _ any)
 	return h.Call(ctx)
 }
 
-// TestHungDownloadSync lets the downloads' watcher wait for an answer that never comes.
-func TestHungDownloadSync(t *testing.T) {
+// TestNightHungDownloadSync lets the downloads' watcher wait for an answer that never comes.
+func TestNightHungDownloadSync(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newWatcher(t, torrentsim.QBittorrentOptions{Plan: torrentsim.TorrentPlan{Duration: time.Hour}})
 	h := testtemporal.NewHang()

@@ -29,6 +29,8 @@ import (
 	"stagecoach/internal/store/download"
 )
 
+func TestMain(m *testing.M) { testdb.Main(m) }
+
 // rig is a database with readers and a book, a simulator of qBittorrent, and the activities that use both.
 type rig struct {
 	*Activities

@@ -107,11 +107,11 @@ func TestOneInvitationADayReachesAPerson(t *testing.T) {
 	w.dayLater()
 	told(2)
 
-	for _, refused := range []task.Workspace{first, second} {
+	for i, refused := range []task.Workspace{first, second} {
 		w.writes(anna, "en", "/task")
 		w.sees(anna, "You have no tasks", "tf:"+number64(refused.ID))
 		w.presses(anna, "tf:"+number64(refused.ID))
-		w.notes(anna, "You have refused")
+		w.eventually("the answer to each refusal", func() bool { return w.noted(anna, "You have refused") > i })
 	}
 	w.ask(boris, first, anna)
 	w.ask(boss, second, anna)

@@ -199,6 +199,7 @@ func TestNoNoticeOfADownloadComesTwice(t *testing.T) {
 	w.sees(anna, "<b>Two</b> (text) is in the library")
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "429", RetryAfter: 1, Times: 1})
 	w.sees(anna, "<b>Three</b> (text) is in the library")
+	w.eventually("the notices are recorded", func() bool { return strings.Join(w.noticeStates(), " ") == "sending unknown sent" })
 	stop()
 	w.run(w.bot())
 	w.completes(w.starts(anna, w.addsBook(anna, "Four", "")))

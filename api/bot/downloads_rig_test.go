@@ -149,7 +149,7 @@ func (w *rig) downloadNotices(person int64) (found []telegramsim.Message) {
 func (w *rig) answersPress(press telego.Update, person int64, words string) {
 	w.t.Helper()
 	before := len(w.messages(person))
-	w.handles(w.bot(), press)
+	w.handlesBeside(w.bot(), press)
 	if !slices.ContainsFunc(w.messages(person)[before:], func(m telegramsim.Message) bool { return strings.Contains(m.Text, words) }) {
 		w.t.Errorf("%s is not answered %q", press.CallbackQuery.Data, words)
 	}

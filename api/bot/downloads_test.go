@@ -255,7 +255,7 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.handles(w.bot(), pressOf(200_000_000, anna, "dx:7", menu.MessageID))
+	w.handlesBeside(w.bot(), pressOf(200_000_000, anna, "dx:7", menu.MessageID))
 
 	w.sees(anna, "<b>Your downloads</b>", "📥 #7 <b>G</b> (text)\n🕓 Waiting to start\n🚫 cancelling…")
 	w.cancels(jobs[6], &jobs[6].UserID, string(fault.CancelledByUser))
@@ -284,7 +284,7 @@ func TestListingAndCancellingDownloads(t *testing.T) {
 	w.presses(boss, "dx:"+number64(foreign.ID))
 	w.notes(boss, "is being cancelled")
 	// an administrator may
-	w.handles(w.bot(), pressOf(200_000_000, boss, "dx:6", 1))
+	w.handlesBeside(w.bot(), pressOf(200_000_000, boss, "dx:6", 1))
 	if now, err := w.store.Downloads.ByID(t.Context(), 6); err != nil || now.CancelRequestedAt == nil || !w.audited("bot:/downloads", "download/6", account.OutcomeDone) {
 		t.Error(now, err)
 	}

@@ -103,7 +103,7 @@ func TestTheNextRelease(t *testing.T) {
 
 	// A new request has both sources, the failed one last.
 	w.fails(job, string(fault.EnqueueUnavailable))
-	w.handles(w.bot(), pressOf(300_000_001, anna, "dr:1", 1))
+	w.handlesBeside(w.bot(), pressOf(300_000_001, anna, "dr:1", 1))
 	if again := w.downloads()[1]; len(again.Sources) != 2 || again.SourceURL != job.Sources[1].SourceURL ||
 		again.Sources[1].Title != "On <Wheels> (better)" {
 		t.Errorf("%+v", again)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mymmrac/telego"
 
@@ -68,7 +69,9 @@ func TestNewcomersAreBounded(t *testing.T) {
 		accounts = append(accounts, int64(5000+i))
 	}
 
+	began := time.Now()
 	w.flood(b, "/start", accounts...)
+	most := 30 + int(time.Since(began).Seconds())
 	users, err := w.store.Accounts.Users(t.Context(), account.UserPending, 0, 1000)
 	if err != nil || len(users) < 10 || len(users) > 12 {
 		t.Errorf("%d users were made, %v; want 10", len(users), err)
@@ -89,7 +92,7 @@ func TestNewcomersAreBounded(t *testing.T) {
 		}
 	}
 
-	if notified == 0 || notified > 30 {
+	if notified == 0 || notified > most {
 		t.Errorf("%d of 90 were notified to come back", notified)
 	}
 
@@ -108,7 +111,9 @@ func TestRequestsToTheBotAreBounded(t *testing.T) {
 	w := newRig(t)
 	w.options.Requests = allowance.NewUsers(1)
 	b := w.bot()
+	began := time.Now()
 	w.flood(b, "/jobs", repeated(anna, 50)...)
+	most := 20 + int(time.Since(began).Seconds())
 	slow, other := 0, 0
 
 	for _, m := range w.messages(anna) {
@@ -119,10 +124,16 @@ func TestRequestsToTheBotAreBounded(t *testing.T) {
 		}
 	}
 
-	if slow == 0 || slow > 10 || other > 20 {
+	if slow == 0 || slow > 10 || other > most {
 		t.Errorf("notified %d times to slow down, answered %d times", slow, other)
 	}
-	if err := w.options.Requests.Take(w.user(anna)); err == nil {
+	// One more request a second is allowed.
+	user := w.user(anna)
+	refused := false
+	for range 3 {
+		refused = refused || w.options.Requests.Take(user) != nil
+	}
+	if !refused {
 		t.Error("the API has another allowance")
 	}
 }

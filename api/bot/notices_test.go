@@ -104,9 +104,10 @@ func TestChangesAreGathered(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	w.options.GatherNotices = 2 * time.Second
-	w.run(w.bot())
+	stop := w.run(w.bot())
 	w.known(boss, "en")
 	w.known(anna, "en")
+	stop() // the changes are planned together, however long they take
 	space := w.space(boss, anna)
 	made := w.task(boss, space, task.NewTask{Title: "Busy thing"})
 	other := w.task(boss, space, task.NewTask{Title: "Other thing"})
@@ -117,6 +118,7 @@ func TestChangesAreGathered(t *testing.T) {
 	}
 
 	w.does(anna, made, "DONE", "done")
+	w.run(w.bot())
 	w.sees(boss, "#1 <b>Busy thing</b>", "… and 3 more before that", "→ ✅ done")
 	w.sees(boss, "#2 <b>Other thing</b>", "✋ ")
 	if n := len(w.notified(boss, "")); n != 2 {
@@ -143,6 +145,7 @@ func TestNoNoticeComesTwice(t *testing.T) {
 	w.telegram.AddFault(sim.Fault{Match: "sendMessage", Kind: "429", RetryAfter: 1, Times: 1})
 	w.does(anna, made, "comment", "four")
 	w.sees(boss, "<i>four</i>")
+	w.notified(boss, "")
 
 	stop()
 	w.does(anna, made, "comment", "five")
@@ -159,6 +162,7 @@ func TestNoNoticeComesTwice(t *testing.T) {
 	if _, err := w.store.Notices.Take(t.Context(), &due[0]); err != nil {
 		t.Fatal(err)
 	}
+	w.taken++
 
 	w.run(w.bot())
 	w.does(anna, made, "comment", "six")

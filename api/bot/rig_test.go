@@ -24,6 +24,7 @@ import (
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/sim/torznabsim"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/dev/wire"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -66,6 +67,7 @@ type rig struct {
 	options  Options
 	log      *logBuffer
 	updates  int         // number of updates that a test has handed to a bot itself
+	taken    int         // number of notifications that a test has taken, and nobody sends
 	unpriced atomic.Bool // Fragment does not report prices of Stars
 }
 
@@ -153,12 +155,27 @@ func (w *rig) bot() *Bot {
 	return New(o)
 }
 
-// handles has a bot handle a batch of updates, and records that.
+// handles has a bot handle a batch of updates, and records that. A bot that polls meanwhile would continue after these
+// updates, and lose those with lower ids.
 func (w *rig) handles(b *Bot, updates ...telego.Update) {
 	w.t.Helper()
 	in := newIntake(w.t.Context(), b)
 	if err := in.take(w.t.Context(), updates); err != nil {
 		w.t.Fatal(err)
+	}
+	in.running.Wait()
+}
+
+// handlesBeside has a bot handle updates beside one that polls, and does not record that.
+func (w *rig) handlesBeside(b *Bot, updates ...telego.Update) {
+	w.t.Helper()
+	in := newIntake(w.t.Context(), b)
+	for _, update := range updates {
+		incoming, understood := readUpdate(update)
+		if !understood {
+			w.t.Fatalf("the bot does not understand %+v", update)
+		}
+		in.queue(w.t.Context(), incoming)
 	}
 	in.running.Wait()
 }
@@ -243,25 +260,35 @@ func (w *rig) sees(person int64, parts ...string) (seen telegramsim.Message) {
 // notes waits until a press has been answered with these words.
 func (w *rig) notes(person int64, words string) {
 	w.t.Helper()
-	w.eventually("a note with "+words, func() bool {
-		return slices.ContainsFunc(w.telegram.Callbacks(), func(c telegramsim.Callback) bool {
-			return c.UserID == person && strings.Contains(c.Text, words)
-		})
-	})
+	w.eventually("a note with "+words, func() bool { return w.noted(person, words) > 0 })
 }
 
-func (w *rig) eventually(what string, holds func() bool) {
-	w.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			for _, person := range []int64{boss, anna, boris} {
-				for _, m := range w.telegram.Chat(person).Messages {
-					w.t.Logf("%d: bot=%v deleted=%v %q %v", person, m.FromBot, m.Deleted, m.Text, m.Buttons)
-				}
-			}
-			w.t.Fatalf("there was not %s", what)
+// noted counts the presses that were answered with these words.
+func (w *rig) noted(person int64, words string) (n int) {
+	for _, c := range w.telegram.Callbacks() {
+		if c.UserID == person && strings.Contains(c.Text, words) {
+			n++
 		}
 	}
+	return n
+}
+
+// eventually waits until something holds, and shows the chats when it never does.
+func (w *rig) eventually(what string, holds func() bool) {
+	w.t.Helper()
+	held := false
+	defer func() {
+		if held {
+			return
+		}
+		for _, person := range []int64{boss, anna, boris} {
+			for _, m := range w.telegram.Chat(person).Messages {
+				w.t.Logf("%d: bot=%v deleted=%v %q %v", person, m.FromBot, m.Deleted, m.Text, m.Buttons)
+			}
+		}
+	}()
+	wait.Eventually(w.t, what, holds)
+	held = true
 }
 
 func (w *rig) user(person int64) (user account.User) {

@@ -3,7 +3,6 @@ package bot
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -159,7 +158,8 @@ func (w *rig) taskNotices(person int64) (found []telegramsim.Message) {
 	return found
 }
 
-// notified waits until no notification is pending, and returns the notifications in a chat that contain a word.
+// notified waits until no notification is pending or being sent, and returns the notifications in a chat that contain a
+// word.
 func (w *rig) notified(person int64, word string) (found []telegramsim.Message) {
 	w.t.Helper()
 	w.eventually("rest", func() bool {
@@ -168,7 +168,20 @@ func (w *rig) notified(person int64, word string) (found []telegramsim.Message) 
 			return false
 		}
 		events, err := w.store.Notices.EventsAfter(w.t.Context(), cursor, 1)
-		return err == nil && len(events) == 0 && !slices.Contains(w.noticeStates(), notice.NoticeDue)
+		if err != nil || len(events) > 0 {
+			return false
+		}
+
+		sending := 0
+		for _, state := range w.noticeStates() {
+			switch state {
+			case notice.NoticeDue:
+				return false
+			case notice.NoticeSending:
+				sending++
+			}
+		}
+		return sending == w.taken
 	})
 
 	for _, m := range w.taskNotices(person) {

@@ -10,6 +10,7 @@ import (
 	"github.com/mymmrac/telego"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 )
 
@@ -207,10 +208,9 @@ func TestTwoBotsAnswerOnce(t *testing.T) {
 
 	w.run(w.bot())
 	w.eventually("three answers", func() bool { return len(w.messages(anna)) == 3 })
-	for _, r := range w.telegram.Requests() {
-		if strings.HasSuffix(r.Path, "getUpdates") && r.Status == 409 {
-			t.Error("two bots polled at a time")
-		}
+	// A poll that a stopped bot has left may get a conflict as well, which nobody sees.
+	if log := w.log.String(); strings.Contains(log, "Conflict") {
+		t.Error("two bots polled at a time:", log)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestALostLockEndsTheService(t *testing.T) {
 	w.wire.Cut()
 	select {
 	case <-ended:
-	case <-time.After(15 * time.Second):
+	case <-time.After(wait.Patience):
 		t.Error("the service goes on although another process may have the lock")
 	}
 }

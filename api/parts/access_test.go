@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"stagecoach/api/words"
+	"stagecoach/dev/night"
 	"stagecoach/internal/store/account"
 )
 
@@ -33,14 +34,15 @@ func TestEveryPageIsReached(t *testing.T) {
 	}
 }
 
-// TestEveryPageHasATitle opens each page and expects a title.
+// TestEveryPageHasATitle reads each page and expects a title.
 func TestEveryPageHasATitle(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	for _, visitor := range []*visitor{r.visit(r.url, "ada"), r.visit(r.url, "admin")} {
-		for route, paths := range visitor.look().pages {
-			if untitled.MatchString(visitor.get(paths[0]).text) {
-				t.Errorf("%s: the page of %s has no title", visitor.name, route)
+	for _, name := range []string{"ada", "admin"} {
+		found := r.tour(name)
+		for route, paths := range found.pages {
+			if untitled.MatchString(found.texts[paths[0]]) {
+				t.Errorf("%s: the page of %s has no title", name, route)
 			}
 		}
 	}
@@ -79,12 +81,20 @@ func TestOperatorsAreNamed(t *testing.T) {
 func TestFiltersLeadToThemselves(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	for _, visitor := range []*visitor{r.visit(r.url, "ada"), r.visit(r.url, "admin")} {
-		for route, paths := range visitor.look().pages {
-			for _, line := range tabs.FindAllString(visitor.get(paths[0]).text, -1) {
+	for _, name := range []string{"ada", "admin"} {
+		visitor, found := r.visit(r.url, name), r.tour(name)
+		for route, paths := range found.pages {
+			for _, line := range tabs.FindAllString(found.texts[paths[0]], -1) {
 				for _, match := range linked.FindAllString(line, -1) {
 					link := linksOf(paths[0], match)[0]
-					if strings.Contains(link, "?") && !strings.Contains(visitor.get(link).text, match+" aria-current") {
+					if !strings.Contains(link, "?") {
+						continue
+					}
+					text, seen := found.texts[link]
+					if !seen {
+						text = visitor.get(link).text
+					}
+					if !strings.Contains(text, match+" aria-current") {
 						t.Errorf("%s: the page of %s does not show it as the present one", route, link)
 					}
 				}
@@ -99,21 +109,27 @@ var tabs = regexp.MustCompile(`(?s)<p class="tabs">.*?</p>`)
 // both is what Ada and an administrator find.
 func (r *rig) both() tour {
 	r.Helper()
-	found, more := r.visit(r.url, "ada").look(), r.visit(r.url, "admin").look()
-	for route, paths := range more.pages {
-		found.pages[route] = slices.Compact(slices.Sorted(slices.Values(append(found.pages[route], paths...))))
-	}
-	for route, one := range more.actions {
-		if found.actions[route].path == "" {
-			found.actions[route] = one
+	ada, admin := r.tour("ada"), r.tour("admin")
+	found := tour{pages: map[string][]string{}, actions: maps.Clone(admin.actions)}
+	maps.Copy(found.actions, ada.actions)
+	for _, one := range []tour{ada, admin} {
+		for route, paths := range one.pages {
+			found.pages[route] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(found.pages[route], paths))))
 		}
 	}
 	return found
 }
 
 // hers are the pages of Ada's entities: those that Bob cannot open.
-func (r *rig) hers(found tour) map[string]bool {
+func (r *rig) hers() map[string]bool {
 	r.Helper()
+	found := r.both()
+	tours.Lock()
+	defer tours.Unlock()
+	if tours.hers != nil {
+		return tours.hers
+	}
+
 	bob, hers := r.visit(r.url, "bob"), map[string]bool{}
 	for route, paths := range found.pages {
 		for _, path := range paths {
@@ -125,6 +141,7 @@ func (r *rig) hers(found tour) map[string]bool {
 	if len(hers) < mostOfAPage {
 		r.Fatalf("only %d pages are Ada's", len(hers))
 	}
+	tours.hers = hers
 	return hers
 }
 
@@ -177,7 +194,7 @@ func TestWhoMayOpenPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	found := r.both()
-	hers := r.hers(found)
+	hers := r.hers()
 	stranger, blocked, ada, bob, admin := r.visit(r.url, ""), r.visit(r.url, "blocked"), r.visit(r.url, "ada"), r.visit(r.url, "bob"), r.visit(r.url, "admin")
 	r.exec(`UPDATE users SET status = 'BLOCKED' WHERE name LIKE 'Carol%'`)
 
@@ -186,6 +203,10 @@ func TestWhoMayOpenPages(t *testing.T) {
 		scoped[scope] = r.visit(r.url, string(scope))
 	}
 
+	few := map[string]bool{} // which the gate opens with each scope
+	for _, path := range found.fewOf() {
+		few[path] = true
+	}
 	for _, path := range slices.Concat(append(slices.Collect(maps.Values(found.pages)), paths)...) {
 		if isOpen(path) { // the URL is the secret: whoever has it may read the page
 			for _, anybody := range []*visitor{stranger, blocked, bob} {
@@ -211,6 +232,9 @@ func TestWhoMayOpenPages(t *testing.T) {
 		ada.learns(path, ada.get(path), nil, users...)
 		bob.learns(path, bob.get(path), hers, users...)
 
+		if !night.Enabled() && !few[path] {
+			continue
+		}
 		for scope, visitor := range scoped {
 			sees := hers
 			if scope == account.ScopeRead || scope == account.ScopeWebhooks && ofWebhooks(path) {
@@ -226,7 +250,7 @@ func TestWhoMayAct(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	found := r.both()
-	hers := r.hers(found)
+	hers := r.hers()
 	stranger, blocked, ada, bob, admin := r.visit(r.url, ""), r.visit(r.url, "blocked"), r.visit(r.url, "ada"), r.visit(r.url, "bob"), r.visit(r.url, "admin")
 	read, none := r.visit(r.url, string(account.ScopeRead)), r.visit(r.url, string(account.ScopeFiles))
 	hooks := r.visit(r.url, string(account.ScopeWebhooks))

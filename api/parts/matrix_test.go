@@ -43,7 +43,7 @@ func TestMatrixOfEndedSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	found := r.both()
-	hers := r.hers(found)
+	hers := r.hers()
 	s := r.open(r.address)
 
 	ended := map[string]*visitor{}
@@ -166,8 +166,8 @@ func TestMatrixOfOthersForms(t *testing.T) {
 	}
 	t.Parallel()
 	r := newRig(t)
-	found := r.visit(r.url, "ada").look()
-	hers, bob := r.hers(r.both()), r.visit(r.url, "bob")
+	found := r.tour("ada")
+	hers, bob := r.hers(), r.visit(r.url, "bob")
 	before := r.rowsOfAda()
 	for _, one := range found.actions {
 		got := bob.submit(one)

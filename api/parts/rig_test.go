@@ -151,7 +151,7 @@ func (r *rig) serve(s *store.Store) (address string) {
 		},
 		Tasks: &tasks.Service{
 			Temporal: temporal, Store: s, Log: log, LeastDeadline: time.Second, LeastRelease: time.Minute,
-			Patience: time.Second,
+			Patience: time.Minute,
 		},
 		Downloads: &downloads.Service{Temporal: temporal, Store: s, Log: log, Grace: time.Minute, Indexers: indexers{}, Library: true},
 		Transactions: &transactions.Service{
@@ -335,6 +335,7 @@ const filled = `SET session_replication_role = replica;
 INSERT INTO files (path, parent, name, folded, is_folder, size, modified_at, place)
 	SELECT '/report ' || n || ' of the year.pdf', '/', 'report ' || n || ' of the year.pdf', 'report ' || n || ' of the year.pdf', false, 1000000 + n, now(), n
 	FROM generate_series(1, 60) n;
+INSERT INTO files (path, parent, name, is_folder, modified_at) VALUES ('/', '/', '/', true, now()); -- as the first view records it
 INSERT INTO listings (path, listed_at) VALUES ('/', now());
 INSERT INTO jobs (idempotency_key, user_id, file_id, file_name, size, source, state, attempt, last_error, bytes_sent, message_id, claimed_at, heartbeat_at)
 	SELECT lpad(to_hex(n * 8 + k), 64, '0'), ADA, n, 'WORD report ' || n || ' of the year.pdf', 1000000, 'api',
@@ -386,7 +387,7 @@ INSERT INTO processes (identity, service, version, started_at) VALUES ('1@ROOT@w
 INSERT INTO outside_systems (name, succeeded_at, failed_at, error, failing_since) VALUES ('telegram', now(), now(), 'TELEGRAM_UNAVAILABLE', now());
 UPDATE jobs SET row_version = 3;
 UPDATE download_jobs SET row_version = 3;
-UPDATE transactions SET row_version = 3;
+UPDATE transactions SET row_version = 3, receipt_key = md5(hash);
 UPDATE switches SET since = now(), reason = 'ROOT' WHERE name = 'hold';
 SET session_replication_role = DEFAULT;
 ANALYZE`

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"stagecoach/api/parts"
 )
@@ -21,6 +22,7 @@ var paths = []string{"/", "/account", "/confirm"}
 type tour struct {
 	pages   map[string][]string // paths with queries, by page route
 	actions map[string]form     // one form by action route
+	texts   map[string]string   // by path
 }
 
 // form is a page's form, filled in.
@@ -83,12 +85,35 @@ func matcher(routes []string) func(path string) string {
 	}
 }
 
+// tours are what the visitors of the tests found, by name: the records of all tests have the same rows, and so the same
+// pages.
+var tours struct {
+	sync.Mutex
+	of   map[string]tour
+	hers map[string]bool
+}
+
+// tour is what a person finds.
+func (r *rig) tour(name string) tour {
+	r.Helper()
+	tours.Lock()
+	defer tours.Unlock()
+	if _, made := tours.of[name]; !made {
+		found := r.visit(r.url, name).look()
+		if tours.of == nil {
+			tours.of = map[string]tour{}
+		}
+		tours.of[name] = found
+	}
+	return tours.of[name]
+}
+
 // look opens everything that a visitor finds.
 func (v *visitor) look() tour {
 	v.Helper()
 	pages, actions := routes()
 	pageOf, actionOf := matcher(pages), matcher(actions)
-	found := tour{pages: map[string][]string{}, actions: map[string]form{}}
+	found := tour{pages: map[string][]string{}, actions: map[string]form{}, texts: map[string]string{}}
 
 	todo, seen := slices.Clone(paths), map[string]bool{}
 	for _, page := range pages {
@@ -111,6 +136,7 @@ func (v *visitor) look() tour {
 			continue
 		}
 
+		found.texts[path] = got.text
 		if route != "" {
 			found.pages[route] = append(found.pages[route], path)
 		}

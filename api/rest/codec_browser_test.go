@@ -10,13 +10,14 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"go.temporal.io/sdk/converter"
 
 	"stagecoach/api/rest"
 	"stagecoach/api/rest/operators"
 	"stagecoach/api/rest/server"
+	"stagecoach/dev/night"
+	"stagecoach/dev/wait"
 )
 
 // webUIPage requests payloads as the Web UI's pages do, and reports the response to its server. The page only finishes
@@ -27,9 +28,10 @@ fetch(%q, {method: "POST", credentials: "include", headers: {"Content-Type": "ap
   .then(text => fetch("/told", {method: "POST", body: text}))
 </script><img src="/loaded">`
 
-// TestCodecInABrowser has a real browser, where there is one, do what an administrator does: open /codec/ with the
+// TestNightCodecInABrowser has a real browser, where there is one, do what an administrator does: open /codec/ with the
 // token as the password, then a page of the Web UI, which has another origin. The browser enforces its own policies.
-func TestCodecInABrowser(t *testing.T) {
+func TestNightCodecInABrowser(t *testing.T) {
+	night.Only(t)
 	browser := chromium(t)
 	t.Parallel()
 	w := newRig(t)
@@ -81,7 +83,7 @@ func TestCodecInABrowser(t *testing.T) {
 
 	login.User = url.UserPassword("anybody", w.adminToken)
 	// a browser that asks its user for a password waits forever
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
 	defer cancel()
 
 	command := exec.CommandContext(

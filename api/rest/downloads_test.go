@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -203,9 +204,12 @@ func TestACancelThatIsNotConfirmed(t *testing.T) {
 		t.Errorf("nobody has taken it, yet %+v, %v", still, err)
 	}
 
+	patience := w.downloads.CancelPatience
 	w.torrents.set(true, "")
+	w.downloads.CancelPatience = 200 * time.Millisecond
 	cancel(`{"keep_files":true}`).refused(http.StatusServiceUnavailable, fault.ProviderUnavailable, "")
 	w.torrents.set(false, "")
+	w.downloads.CancelPatience = patience
 	cancel(nil).ok(http.StatusOK)
 	if job, err := w.store.Downloads.ByID(t.Context(), id); err != nil || !job.KeepFiles || job.State != lifecycle.DownloadCanceled {
 		t.Errorf("%+v, %v", job, err)

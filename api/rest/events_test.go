@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/core"
@@ -100,7 +101,7 @@ func (w *rig) follow(token, after string) *followed {
 
 	select {
 	case <-ready:
-	case <-time.After(10 * time.Second):
+	case <-time.After(wait.Patience):
 		w.t.Fatal("the stream says nothing")
 	}
 	return f
@@ -114,7 +115,7 @@ func (w *rig) next(events <-chan streamed) streamed {
 			w.t.Fatal("the stream has ended")
 		}
 		return event
-	case <-time.After(time.Minute):
+	case <-time.After(wait.Patience):
 		w.t.Fatal("no event came")
 	}
 
@@ -123,7 +124,7 @@ func (w *rig) next(events <-chan streamed) streamed {
 
 func (w *rig) ends(events <-chan streamed) {
 	w.t.Helper()
-	for deadline := time.After(time.Minute); ; {
+	for deadline := time.After(wait.Patience); ; {
 		select {
 		case event, ok := <-events:
 			if !ok {
@@ -141,7 +142,7 @@ func TestACutBeforeTheFirstEvent(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	f := w.follow(w.adaToken, "")
-	w.eventually("the stream says where it is", func() bool { return f.lastID.Load() != nil })
+	wait.Eventually(w.t, "the stream says where it is", func() bool { return f.lastID.Load() != nil })
 	f.leave()
 	w.ends(f.events)
 
@@ -185,7 +186,7 @@ func TestNothingIsLostOrRepeated(t *testing.T) {
 	last := "0-0"
 	seen := map[string]int{}
 	for lap := 0; len(seen) < writers*each; lap++ {
-		events, leave := w.listen(w.adaToken, last)
+		events, leave := w.listen(w.adminToken, last) // who has no limit of streams
 		for range 1 + lap*13%40 {
 			if len(seen) == writers*each {
 				break

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stagecoach/api/rest"
+	"stagecoach/dev/night"
 	"stagecoach/internal/allowance"
 	"stagecoach/internal/fault"
 )
@@ -36,9 +37,10 @@ func TestGraphsHaveABoundedNumberOfEdges(t *testing.T) {
 		ok(http.StatusCreated)
 }
 
-// TestGraphsPayByTheirSize sends one graph again and again: it costs as much as many requests, even when it is
+// TestNightGraphsPayByTheirSize sends one graph again and again: it costs as much as many requests, even when it is
 // repeated.
-func TestGraphsPayByTheirSize(t *testing.T) {
+func TestNightGraphsPayByTheirSize(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	const perSecond, burst, weight = 10, 50, 1 + 500/25 + 4945/250
 	w := newRigWith(t, func(o *rest.Options) { o.Requests = allowance.NewUsers(perSecond) })

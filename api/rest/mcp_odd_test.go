@@ -15,7 +15,7 @@ import (
 
 	"stagecoach/api/mcp/tool"
 	"stagecoach/api/rest"
-	"stagecoach/dev/race"
+	"stagecoach/dev/night"
 	"stagecoach/internal/allowance"
 )
 
@@ -23,9 +23,9 @@ import (
 // 5xx or INTERNAL, and no frame breaks.
 func TestOddCalls(t *testing.T) {
 	t.Parallel()
-	calls := 1500
-	if race.Enabled || testing.Short() {
-		calls = 300
+	calls := 300
+	if night.Enabled() {
+		calls = 1500
 	}
 
 	w := newRig(t)

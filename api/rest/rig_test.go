@@ -108,12 +108,12 @@ func newRigOn(t *testing.T, url string, change func(*rest.Options)) *rig {
 	t.Cleanup(c.Close)
 	m := metrics.New()
 	w.tasks = &tasks.Service{
-		Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
+		Temporal: &taskStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: time.Minute,
 		LeastDeadline: time.Second, LeastRelease: time.Minute,
 		Line: waiting.NewLine(2, func(n int) { w.waiting.Store(int64(n)) }),
 	}
 	w.downloads = &downloads.Service{
-		Temporal: w.torrents, Store: s, Log: log, CancelPatience: 200 * time.Millisecond, Grace: time.Minute,
+		Temporal: w.torrents, Store: s, Log: log, CancelPatience: time.Minute, Grace: time.Minute,
 		Indexers: indexersStub{}, Library: true,
 	}
 	events := events.NewFeed(feed.Options{
@@ -138,7 +138,7 @@ func newRigOn(t *testing.T, url string, change func(*rest.Options)) *rig {
 		Tasks:     w.tasks,
 		Downloads: w.downloads,
 		Transactions: &transactions.Service{
-			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: 2 * time.Second,
+			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: time.Minute,
 			Balance: w.chain.balance, StuckAfter: time.Hour, Most: 1_000_000, Reserve: 20_000_000, Slippage: 100,
 			Price:    func(context.Context, int64) (int64, error) { return 460_900_000, w.chain.failing() },
 			Friendly: func(wallet string) string { return "UQ" + wallet[2:] },
@@ -271,15 +271,25 @@ func (w *rig) do(r *http.Request) reply {
 // by makes a request with a client.
 func (w *rig) by(client *http.Client, r *http.Request) reply {
 	w.t.Helper()
-	response, err := client.Do(r)
+	a, err := w.attempt(client, r)
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	return a
+}
+
+// attempt makes a request that may have no answer.
+func (w *rig) attempt(client *http.Client, r *http.Request) (reply, error) {
+	w.t.Helper()
+	response, err := client.Do(r)
+	if err != nil {
+		return reply{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
 
 	raw, err := io.ReadAll(response.Body)
 	if err != nil {
-		w.t.Fatal(err)
+		return reply{}, err
 	}
 
 	a := reply{
@@ -294,7 +304,7 @@ func (w *rig) by(client *http.Client, r *http.Request) reply {
 	}
 
 	a.discreet()
-	return a
+	return a, nil
 }
 
 // discreet checks that a response shows no internals.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 )
 
 // TestLeasesOverHTTP claims with a lease, renews it, and acts with the claim's token until the claim has ended.
@@ -28,7 +29,14 @@ func TestLeasesOverHTTP(t *testing.T) {
 
 	held := map[string]any{"fencing_token": token}
 	renewed := w.send(w.bobToken, "POST", path+"heartbeat", held).ok(http.StatusOK).body
-	if fmt.Sprint(renewed["lease_expires_at"]) <= fmt.Sprint(claimed["lease_expires_at"]) || renewed["fencing_token"] != token {
+	expires := func(claim object) time.Time {
+		at, err := time.Parse(time.RFC3339, fmt.Sprint(claim["lease_expires_at"]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	if !expires(renewed).After(expires(claimed)) || renewed["fencing_token"] != token {
 		t.Errorf("renewed %v after %v", renewed, claimed)
 	}
 	w.send(w.bobToken, "POST", path+"heartbeat", map[string]any{}).ok(http.StatusOK)

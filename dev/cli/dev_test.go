@@ -2,26 +2,38 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/telegramsim"
 	"stagecoach/dev/stack"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/devinfo"
+	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/qbittorrent"
+	"stagecoach/starter/command"
 )
 
-// patience is how long an operation may take on a busy machine.
+// patience is how long a run of dev may take on a busy machine.
 const patience = 8 * time.Minute
 
 const nastyName = "50%25 off? #1 & \"ё\"\n;$(rm) <b>'.txt"
@@ -31,7 +43,12 @@ func put(t *testing.T, name string, content []byte) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(name, content, 0o644); err != nil {
+	// Dev may look into the folder at any moment: the file is there at once, and complete.
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	if err := os.WriteFile(fresh, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(fresh, name); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -96,6 +113,9 @@ func keepPorts(t *testing.T, state string, port int) {
 
 	put(t, filepath.Join(state, "keep.json"), data)
 }
+
+// firstRound is in the output of a dev that stays, when its first round is over: it begins the table of its results.
+const firstRound = "  JOB "
 
 func skipInShort(t *testing.T) {
 	if testing.Short() {
@@ -199,7 +219,8 @@ func TestDevOnceTwice(t *testing.T) {
 	}
 }
 
-func TestDevStays(t *testing.T) {
+func TestLongDevStays(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	state := t.TempDir()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
@@ -225,7 +246,7 @@ func TestDevStays(t *testing.T) {
 	}
 
 	put(t, filepath.Join(state, "yandex", "dropped.txt"), []byte("dropped while it runs"))
-	eventually(t, patience, "the dropped file is delivered", func() bool {
+	wait.Eventually(t, "the dropped file is delivered", func() bool {
 		return strings.Contains(dev.output(), "DELIVERED    dropped.txt")
 	})
 	at := []string{"--state", state}
@@ -241,7 +262,7 @@ func TestDevStays(t *testing.T) {
 		}
 	}
 
-	eventually(t, patience, "the status has counted the delivery", func() bool {
+	wait.Eventually(t, "the status has counted the delivery", func() bool {
 		code, out, _ := runStarter(t, append([]string{"status"}, at...)...)
 		return code == 0 && strings.Contains(out, "DELIVERED ")
 	})
@@ -251,6 +272,9 @@ func TestDevStays(t *testing.T) {
 	}
 
 	if watched != nil {
+		wait.Eventually(t, "the demonstration is over: each workload has metrics then", func() bool {
+			return strings.Contains(dev.output(), firstRound)
+		})
 		watched.wantAll()
 	}
 
@@ -271,6 +295,11 @@ func TestDevStays(t *testing.T) {
 
 	allGone(t, child)
 
+	held, err := servers.HoldPorts(port(t, info.Metrics))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
 	again := launch(t, "--no-demo", "--state", state)
 	if now := again.running(state); now != info {
 		t.Errorf("dev.json has changed over a restart:\n%+v\n%+v", info, now)
@@ -293,18 +322,24 @@ func TestDevStays(t *testing.T) {
 	}
 }
 
-func TestDevStopsAtOnceWhenAskedTwice(t *testing.T) {
+func TestLongDevStopsAtOnceWhenAskedTwice(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	state := newState(t)
 	dev := launch(t, "--no-demo", "--state", state)
 	dev.running(state)
 	child := children(dev.cmd.Process.Pid)
 
-	for range 2 {
-		if err := dev.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(200 * time.Millisecond)
+	// It waits for each server that it stops, so that the second signal comes before the end.
+	if err := syscall.Kill(named(t, child, "temporal"), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := dev.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	wait.Eventually(t, "it stops", func() bool { return strings.Contains(dev.output(), "Stopping …") })
+	if err := dev.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
 	}
 
 	if code := dev.wait(patience); code != 1 {
@@ -314,17 +349,21 @@ func TestDevStopsAtOnceWhenAskedTwice(t *testing.T) {
 	allGone(t, child)
 }
 
-func TestDevStoppedInMidDelivery(t *testing.T) {
+func TestLongDevStoppedInMidDelivery(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	state := newState(t)
-	dev := launch(t, "--state", state)
+	dev := launch(t, "--quiet", "--state", state)
 	info := dev.running(state)
-	// The demo requests its file half a second later at the earliest, and the file is too large to be sent before the stop
-	// takes effect.
-	steer(t, "POST", info.StandIns.Telegram+"/_/faults", `{"match":"sendDocument","kind":"timeout","times":1}`)
+	wait.Eventually(t, "the demonstration is over: nothing else is sent", func() bool {
+		return strings.Contains(dev.output(), firstRound)
+	})
+	// At this speed a file takes a quarter of an hour.
+	steer(t, "POST", info.StandIns.Telegram+"/_/faults", `{"match":"sendDocument","kind":"throttle","bytes_per_second":65536}`)
+	put(t, filepath.Join(state, "yandex", "slow.bin"), bytes.Repeat([]byte("slow"), 16<<20))
 
-	eventually(t, patience, "the delivery is under way", func() bool {
-		return strings.Contains(dev.output(), "STREAMING    demo-64MiB.bin")
+	wait.Eventually(t, "the delivery is under way", func() bool {
+		return strings.Contains(dev.output(), "STREAMING    slow.bin")
 	})
 	if err := dev.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -334,12 +373,13 @@ func TestDevStoppedInMidDelivery(t *testing.T) {
 	}
 
 	again := launch(t, "--once", "--state", state)
-	if code := again.wait(patience); code != 0 || !strings.Contains(again.output(), "DELIVERED    demo-64MiB.bin") {
+	if code := again.wait(patience); code != 0 || !strings.Contains(again.output(), "DELIVERED    slow.bin") {
 		t.Errorf("exit code %d: the delivery did not go on", code)
 	}
 }
 
-func TestDevStoppedInMidDownload(t *testing.T) {
+func TestLongDevStoppedInMidDownload(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	state := newState(t)
 	first := launch(t, "--state", state)
@@ -347,7 +387,7 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 	// The demo requests it after all others, and it waits for its web seed.
 	steer(t, "POST", info.StandIns.WebSeed+"/_/faults", `{"match":"content","kind":"timeout","times":100}`)
 
-	eventually(t, patience, "the download is under way", func() bool {
+	wait.Eventually(t, "the download is under way", func() bool {
 		return strings.Contains(first.output(), "download 1  downloading")
 	})
 	for line, want := range map[string]string{
@@ -367,12 +407,21 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 	}
 
 	again := launch(t, "--state", state)
-	again.running(state)
-	eventually(t, patience, "the download goes on", func() bool {
+	info = again.running(state)
+	t.Cleanup(func() {
+		if t.Failed() {
+			logDownload(t, state, info)
+		}
+	})
+	wait.Eventually(t, "the download goes on", func() bool {
+		code, out, _ := runStarter(t, "download", "list", "--in-status", "completed", "--state", state)
+		return code == 0 && strings.Contains(out, "Noise, a demonstration (id 1)")
+	})
+	wait.Eventually(t, "the demo shows that", func() bool {
 		return strings.Contains(again.output(), "download 1  completed")
 	})
 	for line, want := range map[string]string{"task list": "IN_PROGRESS", "download list": "Slow reading"} {
-		eventually(t, patience, "a scene goes on after the demo: "+line, func() bool {
+		wait.Eventually(t, "a scene goes on after the demo: "+line, func() bool {
 			code, out, _ := runStarter(t, append(strings.Fields(line), "--state", state)...)
 			return code == 0 && strings.Contains(out, want)
 		})
@@ -383,6 +432,53 @@ func TestDevStoppedInMidDownload(t *testing.T) {
 	if code := again.wait(patience); code != 0 {
 		t.Errorf("exit code %d after Ctrl-C", code)
 	}
+}
+
+// logDownload logs what the record, Temporal and qBittorrent have of download 1, for a dev that runs.
+func logDownload(t *testing.T, state string, info devinfo.Info) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	for _, line := range []string{"download show 1", "download events 1"} {
+		var out, errs strings.Builder
+		code := command.Run(ctx, append(strings.Fields("starter "+line), "--state", state), &out, &errs)
+		t.Logf("%s: exit code %d\n%s%s", line, code, &out, &errs)
+	}
+
+	temporal, err := client.DialContext(ctx, client.Options{HostPort: info.Temporal, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	if err != nil {
+		t.Logf("Temporal: %v", err)
+	} else {
+		defer temporal.Close()
+		for _, id := range []string{"download/1/1/text", lifecycle.DownloadSyncID} {
+			workflow, err := temporal.DescribeWorkflowExecution(ctx, id, "")
+			t.Logf("workflow %s: %v, pending activities %v, %v", id, workflow.GetWorkflowExecutionInfo().GetStatus(), workflow.GetPendingActivities(), err)
+		}
+	}
+
+	password, err := os.ReadFile(filepath.Join(state, "qbittorrent", "password"))
+	if err != nil { // its simulator has none
+		t.Logf("qBittorrent: %v", err)
+		return
+	}
+	torrents, err := qbittorrent.New(qbittorrent.Options{
+		URL: info.StandIns.QBittorrent, Username: "stagecoach", Password: strings.TrimSpace(string(password)), ActiveCategory: "stagecoach",
+	}).List(ctx)
+	t.Logf("active torrents: %+v, %v", torrents, err)
+}
+
+// port is the port of an address.
+func port(t *testing.T, address string) int {
+	t.Helper()
+	parsed, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := strconv.Atoi(parsed.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return number
 }
 
 // steer controls a simulator.
@@ -405,7 +501,8 @@ func steer(t *testing.T, method, url, body string) {
 	}
 }
 
-func TestDevWithoutQBittorrent(t *testing.T) {
+func TestLongDevWithoutQBittorrent(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	broken := t.TempDir()
 	if err := os.WriteFile(filepath.Join(broken, "qbittorrent-nox"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
@@ -436,7 +533,8 @@ func TestDevRefusesWrongSettings(t *testing.T) {
 	}
 }
 
-func TestSimulatorAlone(t *testing.T) {
+func TestLongSimulatorAlone(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	for name, path := range map[string]string{
 		"telegram": "/_/chats/1", "yandex": "/_/requests", "qbittorrent": "/_/torrents",
@@ -449,7 +547,7 @@ func TestSimulatorAlone(t *testing.T) {
 		}
 		standIn := launch(t, args...)
 		var url string
-		eventually(t, patience, name+" says where it is", func() bool {
+		wait.Eventually(t, name+" says where it is", func() bool {
 			_, err := fmt.Sscanf(standIn.output(), name+" simulator: %s", &url)
 			return err == nil
 		})

@@ -14,11 +14,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"stagecoach/dev/servers"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/store"
 )
 
@@ -89,6 +89,25 @@ func TestAlertRules(t *testing.T) {
 			t.Errorf("%s: tested as it fires: %v, as it does not: %v", rule.Alert, fires, rests)
 		}
 	}
+}
+
+// shows runs a command until it succeeds and its output contains a text: lists lag a little, and a busy server may not
+// answer.
+func shows(t *testing.T, what string, run func() ([]byte, error), want string) {
+	t.Helper()
+	var out []byte
+	var err error
+	done := false
+	defer func() {
+		if !done {
+			t.Logf("%s: %v; want %q in\n%s", what, err, want, out)
+		}
+	}()
+	wait.Eventually(t, what, func() bool {
+		out, err = run()
+		done = err == nil && strings.Contains(string(out), want)
+		return done
+	})
 }
 
 type alertRule struct {
@@ -162,7 +181,7 @@ func scrape(t *testing.T, metrics string) *watched {
 
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "prometheus.yml"), fmt.Appendf(nil,
-		"{global: {scrape_interval: 1s, evaluation_interval: 1s}, scrape_configs: [{job_name: api, static_configs: [{targets: [%q]}]}]}", target.Host))
+		"{global: {scrape_interval: 3s, scrape_timeout: 3s}, scrape_configs: [{job_name: api, static_configs: [{targets: [%q]}]}]}", target.Host))
 	server := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
 		"--web.listen-address="+net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), "--log.level=error")
 	if err := server.Start(); err != nil {
@@ -185,14 +204,18 @@ func (w *watched) has(path, parameter, value string) bool {
 	defer response.Body.Close()
 
 	var answer struct {
-		Error string
-		Data  json.RawMessage
+		ErrorType, Error string
+		Data             json.RawMessage
 	}
 	if json.NewDecoder(response.Body).Decode(&answer) != nil {
 		return false // it is still starting
 	}
-	if answer.Error != "" {
+	switch answer.ErrorType {
+	case "":
+	case "bad_data":
 		w.Fatalf("%s: %s", value, answer.Error)
+	default: // a time-out
+		return false
 	}
 
 	var series []any
@@ -227,7 +250,7 @@ func (w *watched) wantAll() {
 
 	for _, query := range dashboardQueries(w.T) {
 		if !late(query) {
-			eventually(w.T, 30*time.Second, "there is data for "+query, func() bool { return w.has("query", "query", query) })
+			wait.Eventually(w.T, "there is data for "+query, func() bool { return w.has("query", "query", query) })
 		}
 	}
 
@@ -239,8 +262,8 @@ func (w *watched) wantAll() {
 
 		for _, name := range names {
 			if !late(name) {
-				eventually(
-					w.T, 10*time.Second, rule.Alert+": there is a metric "+name,
+				wait.Eventually(
+					w.T, rule.Alert+": there is a metric "+name,
 					func() bool { return w.has("series", "match[]", name) },
 				)
 			}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,11 +13,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/devinfo"
 )
 
@@ -26,8 +28,9 @@ var answer = regexp.MustCompile("```sh\n([^\n]+)\n```\n<!-- (shows|tested): ([^\
 // heading is the start of a chapter of any level.
 var heading = regexp.MustCompile("(?m)^##+ (.+)$")
 
-// TestHandbook runs every command of the operator's documents on a running stack with data for each.
-func TestHandbook(t *testing.T) {
+// TestLongHandbook runs every command of the operator's documents on a running stack with data for each.
+func TestLongHandbook(t *testing.T) {
+	night.Only(t)
 	skipInShort(t)
 	text := ""
 	for _, document := range []string{"operate.md", "backup.md", "upgrade.md", "install.md"} {
@@ -52,15 +55,7 @@ func TestHandbook(t *testing.T) {
 			continue
 		}
 
-		if before := h.before[what]; before != nil {
-			before()
-		}
-
-		out, err := h.shell(command)
-		if err != nil || !strings.Contains(string(out), want) {
-			t.Errorf("%s\n  %s\n  %v; want %q in\n%s", what, command, err, want, out)
-		}
-
+		shows(t, what+"\n  "+command, func() ([]byte, error) { return h.shell(command) }, want)
 		if after := h.after[what]; after != nil {
 			after()
 		}
@@ -76,11 +71,11 @@ func TestHandbook(t *testing.T) {
 // handbook is a running stack with data for each command.
 type handbook struct {
 	*testing.T
-	info          devinfo.Info
-	db            *pgx.Conn
-	values        map[string]string
-	env           []string
-	before, after map[string]func()
+	info   devinfo.Info
+	db     *pgx.Conn
+	values map[string]string
+	env    []string
+	after  map[string]func()
 }
 
 func newHandbook(t *testing.T) *handbook {
@@ -102,7 +97,7 @@ func newHandbook(t *testing.T) *handbook {
 		T: t, info: launchWith(t, readable, "--no-demo", "--state", state).running(state), values: map[string]string{},
 	}
 
-	eventually(t, patience, "the API is ready", func() bool {
+	wait.Eventually(t, "the API is ready", func() bool {
 		response, err := http.Get(h.info.API + "/ready")
 		if err == nil {
 			response.Body.Close()
@@ -172,6 +167,16 @@ func (h *handbook) variable(name string) string { return h.values[name] }
 // call calls the API, or controls a simulator.
 func (h *handbook) call(method, url, token string, body any) map[string]any {
 	h.Helper()
+	status, answer := h.try(method, url, token, body)
+	if status == 0 || status >= 300 {
+		h.Fatalf("%s %s: %d %v", method, url, status, answer)
+	}
+	return answer
+}
+
+// try is call; status is 0 when nobody answers.
+func (h *handbook) try(method, url, token string, body any) (status int, answer map[string]any) {
+	h.Helper()
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		h.Fatal(err)
@@ -187,33 +192,28 @@ func (h *handbook) call(method, url, token string, body any) map[string]any {
 	request.Header.Set("Idempotency-Key", rand.Text())
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		h.Fatal(err)
+		return 0, map[string]any{"error": err.Error()}
 	}
 	defer response.Body.Close()
 
-	answer := map[string]any{}
 	_ = json.NewDecoder(response.Body).Decode(&answer)
-	if response.StatusCode >= 300 {
-		h.Fatalf("%s %s: %d %v", method, url, response.StatusCode, answer)
-	}
-
-	return answer
+	return response.StatusCode, answer
 }
 
-// field reads one field of the API's response at a path.
-func (h *handbook) field(path, name string) any {
-	h.Helper()
-	return h.call("GET", h.info.API+path, h.info.AdminToken, nil)[name]
-}
-
+// becomes waits until a field of the API's response at a path has a value.
 func (h *handbook) becomes(path, name string, want any) {
 	h.Helper()
 	var got any
-	for deadline := time.Now().Add(2 * time.Minute); got != want; time.Sleep(100 * time.Millisecond) {
-		if got = h.field(path, name); time.Now().After(deadline) {
-			h.Fatalf("%s: %s is %v, want %v", path, name, got, want)
+	defer func() {
+		if got != want {
+			h.Logf("%s: %s is %v", path, name, got)
 		}
-	}
+	}()
+	wait.Eventually(h.T, fmt.Sprintf("%s: %s is %v", path, name, want), func() bool {
+		_, answer := h.try("GET", h.info.API+path, h.info.AdminToken, nil)
+		got = answer[name]
+		return got == want
+	})
 }
 
 // fill creates the data: a completed delivery, some that hang and some that wait, a stuck task, a failed purchase, old
@@ -278,7 +278,7 @@ func (h *handbook) fill(state string) {
 		map[string]any{"amount_nano": 2_000_000_000, "comment": "durov 50"},
 	)["hash"].(string)
 
-	eventually(h.T, patience, "the purchase is given up", func() bool {
+	wait.Eventually(h.T, "the purchase is given up", func() bool {
 		var status string
 		err := h.db.QueryRow(h.Context(), `SELECT status FROM transactions WHERE hash = $1`, h.values["HASH"]).Scan(&status)
 		return err == nil && status == "failed"
@@ -296,23 +296,20 @@ func (h *handbook) fill(state string) {
 	}
 }
 
-// steps are preparations for some commands and conditions after them.
+// steps are conditions after some commands.
 func (h *handbook) steps() {
-	h.before = map[string]func(){
-		"What needs a person?": func() { time.Sleep(time.Second) }, // lists lag a little
-	}
-
 	h.after = map[string]func(){
 		"Cancel all queued deliveries of one user": func() { h.becomes("/v1/deliveries/"+h.values["QUEUED"], "state", "CANCELLED") },
 		"Stop one job at once":                     func() { h.becomes("/v1/deliveries/"+h.values["JOB_ID"], "state", "FAILED") },
 		"Retry a failed transaction":               func() { h.becomes("/v1/transactions/"+h.values["HASH"], "status", "processed") },
 		"Pause retention": func() {
-			if out, err := h.shell("temporal schedule describe --schedule-id retention --output json"); err != nil || !strings.Contains(string(out), "the auditors are here") {
-				h.Errorf("%v\n%s", err, out)
+			describe := func() ([]byte, error) {
+				return h.shell("temporal schedule describe --schedule-id retention --output json")
 			}
+			shows(h.T, "the schedule is paused", describe, "the auditors are here")
 		},
 		"Delete old rows now": func() {
-			eventually(h.T, patience, "the old answer is gone, the young one stays", func() bool {
+			wait.Eventually(h.T, "the old answer is gone, the young one stays", func() bool {
 				var keys []string
 				err := h.db.QueryRow(h.Context(), `SELECT array_agg(key) FROM answers WHERE key IN ('old', 'young')`).Scan(&keys)
 				return err == nil && len(keys) == 1 && keys[0] == "young"

@@ -15,8 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/stack"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/devinfo"
 	"stagecoach/starter/command"
 )
@@ -24,7 +26,8 @@ import (
 func TestMain(m *testing.M) {
 	// The developer's own settings must not affect the tests.
 	for _, entry := range os.Environ() {
-		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "STAGECOACH_") || name == "DATABASE_URL" {
+		name, _, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, "STAGECOACH_") && name != night.Wanted || name == "DATABASE_URL" {
 			_ = os.Unsetenv(name)
 		}
 	}
@@ -120,7 +123,7 @@ func (p *process) wait(within time.Duration) int {
 func (p *process) running(state string) devinfo.Info {
 	p.t.Helper()
 	var info devinfo.Info
-	eventually(p.t, patience, "dev.json is there", func() bool {
+	wait.Eventually(p.t, "dev.json is there", func() bool {
 		select {
 		case <-p.ended:
 			p.t.Fatal("it has ended")
@@ -158,10 +161,22 @@ func children(pid int) (all []int) {
 	return all
 }
 
-// allGone checks that all these processes end shortly.
+// named returns the child process of a program.
+func named(t *testing.T, children []int, program string) (pid int) {
+	t.Helper()
+	for _, pid := range children {
+		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && strings.TrimSpace(string(name)) == program {
+			return pid
+		}
+	}
+	t.Fatalf("none of the processes %v is %s", children, program)
+	return 0
+}
+
+// allGone checks that all these processes end.
 func allGone(t *testing.T, pids []int) {
 	t.Helper()
-	eventually(t, patience, fmt.Sprintf("none of the processes %v is left", pids), func() bool {
+	wait.Eventually(t, fmt.Sprintf("none of the processes %v is left", pids), func() bool {
 		for _, pid := range pids {
 			if syscall.Kill(pid, 0) == nil {
 				return false
@@ -169,15 +184,6 @@ func allGone(t *testing.T, pids []int) {
 		}
 		return true
 	})
-}
-
-func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(within); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("after %v still not: %s", within, what)
-		}
-	}
 }
 
 var builtIn atomic.Pointer[string]

@@ -38,7 +38,6 @@ type dropFolder struct {
 	folder *watchedFolder
 	verify bool // check each file in the chat
 
-	began  time.Time
 	asked  map[drop]bool          // requested, or refused for good
 	tried  map[drop]time.Time     // since when requests for it have failed
 	live   map[string]*inProgress // by delivery id
@@ -56,7 +55,7 @@ func newDropFolder(s *stack.Stack, verify bool) *dropFolder {
 	return &dropFolder{
 		stack: s, verify: verify, folder: newWatchedFolder(s.DropFolder()),
 		api:   &client.Client{Base: s.Info.API, Token: s.Info.UserToken},
-		began: time.Now(), asked: map[drop]bool{}, tried: map[drop]time.Time{}, live: map[string]*inProgress{},
+		asked: map[drop]bool{}, tried: map[drop]time.Time{}, live: map[string]*inProgress{},
 	}
 }
 
@@ -199,7 +198,7 @@ func (f *dropFolder) follow(ctx context.Context) []result {
 func (f *dropFolder) update(r *inProgress, d shape.Delivery) {
 	changed := d.State != r.last.State
 	r.last = d
-	earlier := d.Ended() && d.UpdatedAt.Before(f.began)
+	earlier := d.Ended() && d.UpdatedAt.Before(f.stack.Began)
 	if changed && !earlier && (d.Ended() || !f.stack.Screen.Live) {
 		f.stack.Screen.Say("  %s", delivery.ChangeLine(d))
 	}
@@ -209,7 +208,7 @@ func (f *dropFolder) resultOf(r *inProgress, problem string) result {
 	d := r.last
 	ended := result{
 		job: "delivery " + d.ID, name: r.drop.path, state: string(d.State), took: d.UpdatedAt.Sub(d.CreatedAt),
-		workflow: d.WorkflowID, earlier: d.UpdatedAt.Before(f.began), problem: problem,
+		workflow: d.WorkflowID, earlier: d.UpdatedAt.Before(f.stack.Began), problem: problem,
 	}
 
 	if problem == "" && d.State != lifecycle.DeliveryDelivered {

@@ -19,19 +19,18 @@ import (
 	"stagecoach/starter/command/remote"
 )
 
-const libraryPatience = 3 * time.Minute // for the one download
+const libraryPatience = 10 * time.Minute // for the one download, on a busy machine too
 
 // library is the demo of downloads: it downloads a torrent for a book through the API. The book is created with an
 // Idempotency-Key, so that a later run finds it and continues what an earlier one left unfinished.
 type library struct {
 	stack *stack.Stack
 	api   *client.Client
-	began time.Time
 	over  bool
 }
 
 func newLibrary(s *stack.Stack) *library {
-	return &library{stack: s, api: &client.Client{Base: s.Info.API, Token: s.Info.UserToken}, began: time.Now()}
+	return &library{stack: s, api: &client.Client{Base: s.Info.API, Token: s.Info.UserToken}}
 }
 
 // round implements demo. The first round shows everything.
@@ -60,7 +59,7 @@ func (d *library) round(ctx context.Context) ([]result, error) {
 
 	r := result{
 		job: "download " + job.ID, name: job.BookTitle, state: string(job.Status), took: job.UpdatedAt.Sub(job.CreatedAt),
-		workflow: job.WorkflowID, earlier: job.Ended() && job.UpdatedAt.Before(d.began),
+		workflow: job.WorkflowID, earlier: job.Ended() && job.UpdatedAt.Before(d.stack.Began),
 	}
 
 	if job.Status == lifecycle.DownloadCompleted {
@@ -111,7 +110,7 @@ func (d *library) watch(ctx context.Context, job shape.Download) (shape.Download
 
 	var stage lifecycle.DownloadState
 	last, _, err := remote.Follow(limited, d.api, "/v1/downloads/"+job.ID, demoEvery, func(now shape.Download) {
-		earlier := now.Ended() && now.UpdatedAt.Before(d.began)
+		earlier := now.Ended() && now.UpdatedAt.Before(d.stack.Began)
 		if now.Status != stage && !earlier && (now.Ended() || !d.stack.Screen.Live) {
 			d.stack.Screen.Draw()
 			d.stack.Screen.Say("  %s", download.ChangeLine(now))

@@ -36,7 +36,6 @@ type team struct {
 	stack *stack.Stack
 	api   *client.Client // of the person who wants the work done
 	admin *client.Client
-	began time.Time
 	over  bool
 	names map[string]string          // of the agents, by their ids
 	shown map[string][]shape.History // by task id: the events that were printed
@@ -45,7 +44,7 @@ type team struct {
 
 func newTeam(s *stack.Stack) *team {
 	return &team{
-		stack: s, began: time.Now(), names: map[string]string{}, shown: map[string][]shape.History{},
+		stack: s, names: map[string]string{}, shown: map[string][]shape.History{},
 		api:   &client.Client{Base: s.Info.API, Token: s.Info.UserToken},
 		admin: &client.Client{Base: s.Info.API, Token: s.Info.AdminToken},
 	}
@@ -216,7 +215,7 @@ func (d *team) look(ctx context.Context, t *shape.Task) error {
 	}
 
 	for _, e := range events.Items[min(len(d.shown[t.ID]), len(events.Items)):] {
-		if e.To != "" && !e.CreatedAt.Before(d.began) {
+		if e.To != "" && !e.CreatedAt.Before(d.stack.Began) {
 			d.stack.Screen.Say("  task %s  %-11s  %s", t.ID, e.To, terminal.Printable(t.Title)+d.whose(e))
 		}
 	}
@@ -242,7 +241,7 @@ func (d *team) results(tasks []shape.Task) []result {
 	for _, t := range tasks {
 		r := result{
 			job: "task " + t.ID, name: t.Title, state: string(t.Status), took: t.UpdatedAt.Sub(t.CreatedAt),
-			workflow: t.WorkflowID, earlier: t.Ended() && shape.Value(t.FinishedAt).Before(d.began),
+			workflow: t.WorkflowID, earlier: t.Ended() && shape.Value(t.FinishedAt).Before(d.stack.Began),
 		}
 
 		happened := func(what string) bool {

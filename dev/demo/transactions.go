@@ -53,13 +53,12 @@ func (c customer) address() string {
 type customers struct {
 	stack *stack.Stack
 	api   *client.Client // of an administrator
-	began time.Time
 	over  bool
 	seen  int // events of the current purchase that were printed
 }
 
 func newCustomers(s *stack.Stack) *customers {
-	return &customers{stack: s, api: &client.Client{Base: s.Info.API, Token: s.Info.AdminToken}, began: time.Now()}
+	return &customers{stack: s, api: &client.Client{Base: s.Info.API, Token: s.Info.AdminToken}}
 }
 
 // round implements demo. The first round shows everything.
@@ -89,7 +88,7 @@ func (d *customers) round(ctx context.Context) ([]result, error) {
 		r := result{
 			job: fmt.Sprintf("transaction %.8s", t.Hash), name: transaction.StarsText(t.Transaction), state: string(t.Status),
 			took:     t.UpdatedAt.Sub(t.CreatedAt),
-			workflow: t.WorkflowID, earlier: t.Ended() && t.UpdatedAt.Before(d.began),
+			workflow: t.WorkflowID, earlier: t.Ended() && t.UpdatedAt.Before(d.stack.Began),
 		}
 		if r.problem, err = d.judge(ctx, c, t); err != nil {
 			return nil, err
@@ -193,7 +192,7 @@ func (d *customers) follow(ctx context.Context, t shape.WholeTransaction) (shape
 
 // tell prints a line for each new status and for the payment.
 func (d *customers) tell(t shape.Transaction, e shape.History) {
-	if e.CreatedAt.Before(d.began) {
+	if e.CreatedAt.Before(d.stack.Began) {
 		return
 	}
 

@@ -17,10 +17,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"stagecoach/api/mcp/tool"
+	"stagecoach/dev/night"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 )
 
-// sharedGraph is the graph that an agent creates in TestAgentsShareAGraph: most tasks are blocked by others.
+// sharedGraph is the graph that an agent creates in TestLongAgentsShareAGraph: most tasks are blocked by others.
 var sharedGraph = []map[string]any{
 	{"ref": "plan", "title": "Draw the plan of the house"},
 	{"ref": "walls", "title": "Build the walls", "blocked_by": []string{"plan"}},
@@ -30,11 +32,12 @@ var sharedGraph = []map[string]any{
 	{"ref": "key", "title": "Hand over the key", "blocked_by": []string{"roof", "doors", "windows"}},
 }
 
-// TestAgentsShareAGraph gives one owner's agents nothing but /mcp and a token each. One explores the service and
+// TestLongAgentsShareAGraph gives one owner's agents nothing but /mcp and a token each. One explores the service and
 // creates a graph of tasks. Three work through it with leases while workers and the API are killed: the first agent
 // dies while it holds a task, and another one rescues the task; the owner reviews each result, and rejects the first.
 // Finally the record, the page, the bot and a webhook agree.
-func TestAgentsShareAGraph(t *testing.T) {
+func TestLongAgentsShareAGraph(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_WEBHOOK_PRIVATE": "true"})
 	s.startWorker()
@@ -64,8 +67,8 @@ func TestAgentsShareAGraph(t *testing.T) {
 	disturbing.Wait()
 	receiver.start()
 
-	t.Logf("%d kills of processes, %d of the receiver", s.killed, receiver.kills)
-	if s.killed == 0 || receiver.kills == 0 {
+	t.Logf("%d kills of processes, %d of the receiver", s.killed.Load(), receiver.kills.Load())
+	if s.killed.Load() == 0 || receiver.kills.Load() == 0 {
 		t.Error("nothing was disturbed")
 	}
 	dead.wantRefusal(fault.LeaseLost, "task_update", map[string]any{
@@ -85,7 +88,7 @@ func TestAgentsShareAGraph(t *testing.T) {
 			t.Logf("of the webhook the API tells %v", s.call("GET", "/v1/webhooks", token, nil))
 		}
 	}()
-	s.eventually("the webhook has the same story", func() bool { return fmt.Sprint(receiver.story()) == fmt.Sprint(story) })
+	wait.Eventually(s, "the webhook has the same story", func() bool { return fmt.Sprint(receiver.story()) == fmt.Sprint(story) })
 	ann.pagesTell(tasks, story)
 	for _, task := range sharedGraph {
 		s.says(501, task["title"].(string))
@@ -149,12 +152,12 @@ type toolUser struct {
 func (m member) agent(space, name string) *toolUser {
 	m.Helper()
 	var made map[string]any
-	m.eventually("an agent", func() bool {
+	wait.Eventually(m, "an agent", func() bool {
 		answer := m.call("POST", "/v1/agents", m.token, map[string]any{"name": name, "scopes": []string{"read", "tasks"}})
 		made = answer.body
 		return answer.status == http.StatusCreated
 	})
-	m.eventually("the agent is a member", func() bool {
+	wait.Eventually(m, "the agent is a member", func() bool {
 		return m.call("PUT", fmt.Sprintf("/v1/workspaces/%s/members/%v", space, made["id"]), m.token, nil).status == http.StatusNoContent
 	})
 	return &toolUser{rig: m.rig, token: made["token"].(string)}

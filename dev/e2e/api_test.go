@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 )
@@ -76,7 +77,7 @@ func (a answer) want(t testing.TB, status int) map[string]any {
 func (s *rig) apiUser(name string, telegramID int64) (id, token string) {
 	s.Helper()
 	s.telegram.SendMessage(telegramID, "/start")
-	s.eventually("the bot knows the user", func() bool {
+	wait.Eventually(s, "the bot knows the user", func() bool {
 		user, err := s.store.Accounts.UserByTelegram(s.Context(), telegramID)
 		id = strconv.FormatInt(user.ID, 10)
 		return err == nil
@@ -112,7 +113,7 @@ func TestThroughHTTP(t *testing.T) {
 	made := s.call("POST", "/v1/deliveries", token, map[string]any{"file_id": fileID}, "Idempotency-Key", "one").want(t, 201)
 	s.wantState(s.ended(s.jobOf(made["id"].(string))), lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
-	s.eventually("the stream has every transition", func() bool {
+	wait.Eventually(s, "the stream has every transition", func() bool {
 		return slices.Equal(events.types(), []string{"enqueued", "claimed", "download_started", "streaming_started", "delivered"})
 	})
 
@@ -136,7 +137,7 @@ func TestThroughHTTP(t *testing.T) {
 // press presses the newest button whose label contains text.
 func (s *rig) press(user int64, text string) {
 	s.Helper()
-	s.eventually("a button "+text, func() bool {
+	wait.Eventually(s, "a button "+text, func() bool {
 		messages := s.telegram.Chat(user).Messages
 		for _, message := range slices.Backward(messages) {
 			for _, row := range message.Buttons {
@@ -155,7 +156,7 @@ func (s *rig) press(user int64, text string) {
 // says waits until a message of the bot contains text.
 func (s *rig) says(user int64, text string) {
 	s.Helper()
-	s.eventually(fmt.Sprintf("the bot says %q", text), func() bool {
+	wait.Eventually(s, fmt.Sprintf("the bot says %q", text), func() bool {
 		return slices.ContainsFunc(s.telegram.Chat(user).Messages, func(m telegramsim.Message) bool {
 			return m.FromBot && !m.Deleted && strings.Contains(m.Text, text)
 		})
@@ -172,18 +173,18 @@ func TestThroughBot(t *testing.T) {
 	s.startAPI()
 	s.telegram.SendMessage(100, "/start")
 	s.press(1, "Approve")
-	s.eventually("the user is active", func() bool {
+	wait.Eventually(s, "the user is active", func() bool {
 		user, err := s.store.Accounts.UserByTelegram(t.Context(), 100)
 		return err == nil && user.Status == account.UserActive
 	})
 	s.telegram.SendMessage(100, "/files")
 	s.press(100, "кино")
 	s.press(100, "Download")
-	s.eventually("the document", func() bool { return len(s.documents(100)) == 1 })
+	wait.Eventually(s, "the document", func() bool { return len(s.documents(100)) == 1 })
 	s.wantDocument(100, sum)
 	s.says(100, "elivered")
 	s.telegram.SendMessage(100, "/status")
-	s.eventually("the refusal is audited", func() bool {
+	wait.Eventually(s, "the refusal is audited", func() bool {
 		entries, err := s.store.Accounts.AuditLog(t.Context(), 0, 10)
 		return err == nil && slices.ContainsFunc(entries, func(e account.AuditEntry) bool {
 			return e.Door == account.DoorBot && e.Outcome == account.OutcomeRefused

@@ -10,6 +10,7 @@ import (
 
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/delivery"
@@ -19,7 +20,7 @@ import (
 func (s *rig) shown(job delivery.Job) (view lifecycle.DeliveryView) {
 	s.Helper()
 	// on a busy machine a query may time out
-	s.eventually("the workflow answers", func() bool {
+	wait.Eventually(s, "the workflow answers", func() bool {
 		answer, err := s.client.QueryWorkflow(s.Context(), job.WorkflowID(), "", lifecycle.StateQuery)
 		return err == nil && answer.Get(&view) == nil
 	})
@@ -51,17 +52,17 @@ func TestNightFailedAttempt(t *testing.T) {
 	}
 
 	job := s.jobOf(made["id"].(string))
-	s.eventually(
-		"the workflow shows the stream",
+	wait.Eventually(
+		s, "the workflow shows the stream",
 		func() bool { return s.shown(job).State == string(lifecycle.DeliveryStreaming) },
 	)
 	if deadline := s.shown(job).DeadlineAt; deadline == nil {
 		t.Error("a stream has no deadline")
 	}
 
-	s.eventually("the attempt has failed", func() bool { return s.reload(job).Attempt == 1 })
-	s.eventually(
-		"the workflow shows that it waits again",
+	wait.Eventually(s, "the attempt has failed", func() bool { return s.reload(job).Attempt == 1 })
+	wait.Eventually(
+		s, "the workflow shows that it waits again",
 		func() bool { return s.shown(job).State == string(lifecycle.DeliveryQueued) },
 	)
 
@@ -127,15 +128,15 @@ func TestNightLoss(t *testing.T) {
 
 	must(t, frozen.Process.Signal(syscall.SIGSTOP))
 	path := fmt.Sprint("/v1/deliveries/", job.ID)
-	s.eventually("the API says what it waits for", func() bool {
-		return s.call("GET", path, adminToken, nil).want(t, 200)["waits_for"] == "next_attempt"
+	wait.Eventually(s, "the API says what it waits for", func() bool {
+		return s.call("GET", path, adminToken, nil).body["waits_for"] == "next_attempt"
 	})
 	if got := s.reload(job); got.State != lifecycle.DeliveryStreaming || s.reload(busy).State != lifecycle.DeliveryStreaming {
 		t.Fatalf("the record says %+v", got)
 	}
 
 	s.telegram.ClearFaults()
-	s.eventually("the next attempt writes the loss", func() bool { return s.reload(job).Attempt == 1 })
+	wait.Eventually(s, "the next attempt writes the loss", func() bool { return s.reload(job).Attempt == 1 })
 	must(t, frozen.Process.Signal(syscall.SIGCONT))
 	job = s.ended(job)
 	s.wantState(job, lifecycle.DeliveryDelivered, "")
@@ -184,7 +185,7 @@ func TestNightOperatorPausesAndResets(t *testing.T) {
 		t.Errorf("paused: attempt %d, %s", got.Attempt, got.LastError)
 	}
 
-	s.eventually("the workflow says why it waits", func() bool {
+	wait.Eventually(s, "the workflow says why it waits", func() bool {
 		view := s.shown(job)
 		return view.State == string(lifecycle.DeliveryQueued) && strings.Contains(
 			view.WaitsFor, "operator",
@@ -200,7 +201,7 @@ func TestNightOperatorPausesAndResets(t *testing.T) {
 	s.inState(job, lifecycle.DeliveryStreaming)
 	claim, id := s.reload(job).Claim, s.deliverActivity(job) // of another execution
 	s.temporalCLI("activity", "reset", "--workflow-id", job.WorkflowID(), "--activity-id", id)
-	s.eventually("another attempt has begun", func() bool {
+	wait.Eventually(s, "another attempt has begun", func() bool {
 		got := s.reload(job)
 		return got.Claim > claim && got.State == lifecycle.DeliveryStreaming
 	})

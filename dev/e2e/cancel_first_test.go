@@ -6,16 +6,19 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/transaction"
 )
 
-// TestCancelBeforeBegun cancels a workflow of each workload before any worker has run it. Its row ends as after a later
-// cancellation, and no request reaches the external systems.
-func TestCancelBeforeBegun(t *testing.T) {
+// TestLongCancelBeforeBegun cancels a workflow of each workload before any worker has run it. Its row ends as after a
+// later cancellation, and no request reaches the external systems.
+func TestLongCancelBeforeBegun(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	v := newRestoreRig(t, testdb.URL(t))
 	v.startAPI()
@@ -41,7 +44,7 @@ func TestCancelBeforeBegun(t *testing.T) {
 	if again := ask(); again.status != http.StatusOK { // otherwise it was never accepted
 		again.refused(t, http.StatusConflict, string(fault.InvalidTransition))
 	}
-	v.eventually("the task ends", func() bool { return v.ann.task(task)["status"] == "CANCELLED" })
+	wait.Eventually(v, "the task ends", func() bool { return v.ann.task(task)["status"] == "CANCELLED" })
 	if load = v.over(load); load.State != lifecycle.DownloadCanceled {
 		t.Errorf("the download is %s", load.State)
 	}
@@ -49,8 +52,8 @@ func TestCancelBeforeBegun(t *testing.T) {
 	v.orderIs(order, "is cancelled", func(o map[string]any) bool {
 		return o["status"] == "failed" && o["error_message"] == "Cancelled by operator"
 	})
-	v.eventually(
-		"all four workflows end",
+	wait.Eventually(
+		v, "all four workflows end",
 		func() bool { return len(v.listed(`ExecutionStatus="Running" AND Stage IS NOT NULL`)) == 0 },
 	)
 	if got := v.documents(500); len(got) > 0 {

@@ -17,6 +17,7 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/stack"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/transactions"
@@ -138,7 +139,7 @@ func (c *clusterRig) wantNoDifference() {
 	c.Helper()
 	began := time.Now()
 	must(c, reconciler.Trigger(c.Context(), c.client))
-	c.eventually("all workloads are compared", func() bool { return c.compared().After(began) })
+	wait.Eventually(c, "all workloads are compared", func() bool { return c.compared().After(began) })
 
 	comparisons, err := c.store.Operations.Comparisons(c.Context())
 	must(c, err)
@@ -191,7 +192,7 @@ func (c *clusterRig) wantBooksAgree() {
 	}
 
 	books := c.books()
-	c.eventually("the record is up to date with the chain", func() bool {
+	wait.Eventually(c, "the record is up to date with the chain", func() bool {
 		report, err := books.Reconcile(c.Context(), list)
 		if err == nil && report.Chain {
 			for _, difference := range report.Differences {
@@ -211,13 +212,16 @@ func (c *clusterRig) restartPostgres() {
 }
 
 // workflows counts the workflows that match a Temporal query.
-func (c *clusterRig) workflows(query string) int64 {
+func (c *clusterRig) workflows(query string) (count int64) {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(c.Context(), 10*time.Second)
-	defer cancel()
-	answer, err := c.client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: query})
-	must(c, err)
-	return answer.Count
+	wait.Eventually(c, "Temporal counts workflows", func() bool {
+		ctx, cancel := context.WithTimeout(c.Context(), 10*time.Second)
+		defer cancel()
+		answer, err := c.client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: query})
+		count = answer.GetCount()
+		return err == nil
+	})
+	return count
 }
 
 // wantPartitions checks that only the queues in which users take turns have one partition.

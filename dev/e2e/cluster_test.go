@@ -9,6 +9,7 @@ import (
 
 	"stagecoach/dev/servers"
 	"stagecoach/dev/stack"
+	"stagecoach/dev/wait"
 )
 
 // TestClusterKilled kills each part of a cluster with -9, one after the other, while all four workloads are used. Every
@@ -55,7 +56,7 @@ func (c *clusterRig) after(part string, restart func()) {
 	restart()
 	c.Logf("%s is back after %s", part, time.Since(began).Round(100*time.Millisecond))
 	time.Sleep(2 * time.Second)
-	c.eventually("requests are answered after the loss of "+part, func() bool { return c.asked.Load() > asked+5 })
+	wait.Eventually(c, "requests are answered after the loss of "+part, func() bool { return c.asked.Load() > asked+5 })
 }
 
 // TestClusterUpgrade replaces a cluster's workers with those of another build, one after the other, as Temporal's
@@ -80,7 +81,7 @@ func TestClusterUpgrade(t *testing.T) {
 	}
 
 	c.makeCurrent("v2")
-	c.eventually("no delivery needs the old build", func() bool {
+	wait.Eventually(c, "no delivery needs the old build", func() bool {
 		return c.workflows(`ExecutionStatus = "Running" AND `+deliveriesOf("v1")) == 0
 	})
 	for _, p := range stack.Fleet() {
@@ -122,7 +123,7 @@ func deliveriesOf(build string) string {
 func (c *clusterRig) makeCurrent(build string) {
 	c.Helper()
 	deployment := c.client.WorkerDeploymentClient().GetHandle("stagecoach")
-	c.eventually(build+" is current", func() bool {
+	wait.Eventually(c, build+" is current", func() bool {
 		_, err := deployment.SetCurrentVersion(c.Context(), client.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
 		return err == nil
 	})

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/night"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/codec"
 )
 
@@ -60,9 +62,10 @@ func (s *rig) payloads(workflowID string, options ...string) (keys map[string]in
 	return keys, content
 }
 
-// TestEncryptedPayloads runs a task through the introduction of a key, its rotation, and a worker without the new key.
-// The temporal CLI decodes all payloads through the API, for administrators only.
-func TestEncryptedPayloads(t *testing.T) {
+// TestLongEncryptedPayloads runs a task through the introduction of a key, its rotation, and a worker without the new
+// key. The temporal CLI decodes all payloads through the API, for administrators only.
+func TestLongEncryptedPayloads(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_BOT": "false"})
 	worker := s.startWorker()
@@ -72,7 +75,9 @@ func TestEncryptedPayloads(t *testing.T) {
 		worker.stop()
 		s.api.stop()
 		s.env["STAGECOACH_PAYLOAD_KEYS"] = keys
+		runs := s.runningWorkers()
 		worker = s.startWorker()
+		wait.Eventually(s, "the new worker runs", func() bool { return s.runningWorkers() > runs })
 		s.startAPI()
 	}
 
@@ -96,8 +101,8 @@ func TestEncryptedPayloads(t *testing.T) {
 
 	says("claim", "", "planted one")
 	fresh := ann.batch(space, map[string]any{"ref": "two", "title": "planted title"})["two"]
-	s.eventually(
-		"the new task's workflow has begun",
+	wait.Eventually(
+		s, "the new task's workflow has begun",
 		func() bool { return len(s.listed(`WorkflowId="task/`+fresh+`"`)) == 1 },
 	)
 	if keys, _ := s.payloads("task/" + fresh); keys[""] != 0 || keys["k1"] == 0 {
@@ -121,7 +126,7 @@ func TestEncryptedPayloads(t *testing.T) {
 			several = append(several, id)
 		}
 		for i, id := range several {
-			s.eventually("the claim is carried out by the worker that has the key", func() bool {
+			wait.Eventually(s, "the claim is carried out by the worker that has the key", func() bool {
 				return ann.does("claim", id, "", "Idempotency-Key", fmt.Sprint("claim", i)).status == http.StatusOK
 			})
 		}
@@ -140,7 +145,7 @@ func TestEncryptedPayloads(t *testing.T) {
 	}
 
 	for _, id := range []string{id, "task/" + fresh} {
-		s.eventually(id+" is over", func() bool {
+		wait.Eventually(s, id+" is over", func() bool {
 			return len(s.listed(`WorkflowId="`+id+`" AND ExecutionStatus="Completed"`)) == 1
 		})
 	}

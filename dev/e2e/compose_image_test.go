@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"stagecoach/dev/night"
 )
 
 // TestProductionHasNoSimulators checks that only the development image contains simulators, and that no production
@@ -76,9 +78,10 @@ func TestImagesArePinned(t *testing.T) {
 	}
 }
 
-// TestDigestsAreWritten runs `make digests` in a copy, with a fake docker that knows a digest of every image. A second
-// run replaces the first digests with newer ones.
-func TestDigestsAreWritten(t *testing.T) {
+// TestLongDigestsAreWritten runs `make digests` in a copy, with a fake docker that knows a digest of every image. A
+// second run replaces the first digests with newer ones.
+func TestLongDigestsAreWritten(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("make is not installed")

@@ -12,9 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
+	"stagecoach/dev/wait"
 )
 
 // TestComposeNetworks checks that only the services that need PostgreSQL, Temporal and qBittorrent can reach them.
@@ -83,9 +84,10 @@ func (composed) meet(a, b composedService) bool {
 	return slices.ContainsFunc(networks(a), func(name string) bool { return slices.Contains(networks(b), name) })
 }
 
-// TestComposeQBittorrentPassword runs the compose file's preparation of qBittorrent on settings that admit everybody,
-// and then the real qBittorrent: it only accepts the password.
-func TestComposeQBittorrentPassword(t *testing.T) {
+// TestLongComposeQBittorrentPassword runs the compose file's preparation of qBittorrent on settings that admit
+// everybody, and then the real qBittorrent: it only accepts the password.
+func TestLongComposeQBittorrentPassword(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	for _, program := range []string{"python3", "qbittorrent-nox"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -135,14 +137,8 @@ func TestComposeQBittorrentPassword(t *testing.T) {
 	t.Cleanup(func() { server.Process.Kill(); server.Wait() })
 	base := "http://127.0.0.1:" + strconv.Itoa(port)
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-
-	version := func() int { return statusOf(ctx, base+"/api/v2/app/version") }
-	for version() == 0 && ctx.Err() == nil {
-		time.Sleep(50 * time.Millisecond)
-	}
-
+	version := func() int { return statusOf(t.Context(), base+"/api/v2/app/version") }
+	wait.Eventually(t, "qBittorrent answers", func() bool { return version() != 0 })
 	if got := version(); got != http.StatusForbidden {
 		t.Errorf("without a password qBittorrent answers %d", got)
 	}

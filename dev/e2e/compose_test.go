@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/config"
 )
 
@@ -355,14 +355,10 @@ func (d *containers) up(name string) *program {
 }
 
 // once runs a service that ends, which must succeed.
-func (d *containers) once(name string, patience time.Duration) {
+func (d *containers) once(name string) {
 	d.Helper()
 	p := d.up(name)
-	select {
-	case <-p.Done():
-	case <-time.After(patience):
-		d.Fatalf("%s has not ended after %s", name, patience)
-	}
+	wait.Eventually(d, name+" has ended", p.ended)
 	if code := p.ProcessState.ExitCode(); code != 0 {
 		d.Fatalf("%s ended with code %d", name, code)
 	}
@@ -373,7 +369,7 @@ func (d *containers) healthy(name string) {
 	d.Helper()
 	test := d.Services[name].Healthcheck.Test
 	address := d.here(name).Replace(test[len(test)-1])
-	d.eventually(name+" is healthy", func() bool {
+	wait.Eventually(d, name+" is healthy", func() bool {
 		response, err := http.Get(address)
 		if err != nil {
 			return false
@@ -390,26 +386,29 @@ func (d *containers) serves(name string, metrics ...string) {
 		"worker": "worker:9090", "payments": "payments:9090", "api": "api:9092",
 	}[name]) + "/metrics"
 
-	var missing []string
-	for range 60 {
+	missing := metrics
+	defer func() {
+		if len(missing) > 0 {
+			d.Logf("%s does not serve %q", name, missing)
+		}
+	}()
+	wait.Eventually(d, name+" serves its metrics", func() bool { // row counts may be 15 s old
 		text := d.metricsAt(address)
 		missing = slices.DeleteFunc(slices.Clone(metrics), func(metric string) bool { return strings.Contains(text, "\n"+metric) })
-		if len(missing) == 0 {
-			return
-		}
-		time.Sleep(time.Second) // row counts may be 15 s old
-	}
-	d.Errorf("%s does not serve %q", name, missing)
+		return len(missing) == 0
+	})
 }
 
+// metricsAt reads what is served at an address; empty: nobody answers.
 func (d *containers) metricsAt(address string) string {
 	d.Helper()
 	response, err := http.Get(address)
-	must(d, err)
+	if err != nil {
+		return ""
+	}
 	defer response.Body.Close()
 
-	text, err := io.ReadAll(response.Body)
-	must(d, err)
+	text, _ := io.ReadAll(response.Body)
 	return string(text)
 }
 
@@ -418,7 +417,7 @@ func TestNightCompose(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
 	d := composeDemo(t)
-	d.once("migrate", time.Minute)
+	d.once("migrate")
 	for name, service := range d.Services {
 		if strings.HasPrefix(name, "standin-") && service.Image == devImage {
 			d.up(name)
@@ -432,12 +431,12 @@ func TestNightCompose(t *testing.T) {
 	d.healthy("payments")
 	d.healthy("api")
 	d.leadsToProvider()
-	d.once("migrate", time.Minute) // again, as at each start
+	d.once("migrate") // again, as at each start
 	if _, err := exec.LookPath("wget"); err != nil {
 		t.Skip("the demo itself needs wget: make test-deps")
 	}
 
-	d.once("demo", 3*time.Minute)
+	d.once("demo")
 	d.serves("worker", "temporal_num_pollers{", "temporal_activity_execution_latency_seconds_bucket{", `task_transitions_total{action="claim"} 1`,
 		`tasks_ended_total{state="DONE"} 1`, `downloads_ended_total{result="completed"} 1`)
 	d.serves(

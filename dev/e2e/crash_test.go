@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -21,8 +22,8 @@ func (s *rig) slow(bytesPerSecond int64) {
 // inState waits until a job is in a state.
 func (s *rig) inState(job delivery.Job, state lifecycle.DeliveryState) {
 	s.Helper()
-	s.eventually(
-		fmt.Sprintf("job %d is %s", job.ID, state), func() bool { return s.reload(job).State == state },
+	wait.Eventually(
+		s, fmt.Sprintf("job %d is %s", job.ID, state), func() bool { return s.reload(job).State == state },
 	)
 }
 
@@ -36,13 +37,15 @@ func (s *rig) streaming(size, perSecond int) (job delivery.Job, sum string) {
 	return job, sum
 }
 
-// TestFenced revokes the claim of a streaming worker: it must neither send its last bytes nor write to the record.
-func TestFenced(t *testing.T) {
+// TestLongFenced revokes the claim of a streaming worker: it must neither send its last bytes nor write to the record.
+func TestLongFenced(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, nil)
 	s.startWorker()
-	job, sum := s.streaming(6, 4)
+	job, sum := s.streaming(24, 1) // its last bytes are out only after many seconds
 	s.sql(`UPDATE jobs SET claim = claim + 1 WHERE id = $1`, job.ID)
+	s.telegram.ClearFaults() // the next ride is fast
 	job = s.ended(job)
 	s.wantState(job, lifecycle.DeliveryDelivered, "")
 	s.wantDocument(100, sum)
@@ -55,41 +58,53 @@ func TestFenced(t *testing.T) {
 // not sent again.
 func TestAfterTheLastByte(t *testing.T) {
 	t.Parallel()
-	for name, interrupt := range map[string]func(*rig, account.User, delivery.Job){
-		"time is up":     func(*rig, account.User, delivery.Job) {},
-		"worker killed":  func(s *rig, _ account.User, _ delivery.Job) { s.worker.kill(); s.startWorker() },
-		"worker stopped": func(s *rig, _ account.User, _ delivery.Job) { s.worker.stop(); s.startWorker() },
-		"cancelled": func(s *rig, user account.User, job delivery.Job) {
+	for name, c := range map[string]struct {
+		interrupt func(*rig, account.User, delivery.Job)
+		settings  map[string]string // short is only what the test waits for
+	}{
+		"time is up": {
+			func(*rig, account.User, delivery.Job) {}, map[string]string{"STAGECOACH_DELIVERY_JOB_TIMEOUT": "6s"},
+		},
+		"worker killed": {
+			func(s *rig, _ account.User, _ delivery.Job) { s.worker.kill(); s.startWorker() },
+			map[string]string{"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "3s"},
+		},
+		"worker stopped": {
+			func(s *rig, _ account.User, _ delivery.Job) { s.worker.stop(); s.startWorker() },
+			map[string]string{"STAGECOACH_WORKER_STOP_TIMEOUT": "3s"},
+		},
+		"cancelled": {func(s *rig, user account.User, job delivery.Job) {
 			got, err := s.deliveries.Cancel(s.Context(), user, job.ID, "")
 			if err != nil && (fault.CodeOf(err) != fault.TemporalUnavailable || got.CancelRequestedAt == nil) { // it waits for the answer
 				s.Fatal(err)
 			}
-		},
+		}, map[string]string{"STAGECOACH_DELIVERY_JOB_TIMEOUT": "20s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_JOB_TIMEOUT": "6s", "STAGECOACH_WORKER_STOP_TIMEOUT": "3s"})
+			s := newRig(t, c.settings)
 			s.startWorker()
 			user := s.user(100)
 			file, _ := s.file("small.bin", 1000)
 			s.telegram.AddFault(sim.Fault{Match: "sendDocument", Kind: "timeout", AfterBody: true, Times: 1})
 			job := s.deliver(user, file)
-			s.eventually("the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
+			wait.Eventually(s, "the last bytes are out", func() bool { return s.reload(job).AckPendingAt != nil })
 
-			interrupt(s, user, job)
+			c.interrupt(s, user, job)
 			s.wantState(s.ended(job), lifecycle.DeliveryFailed, string(fault.OutcomeUnknown))
 			if n := len(s.documents(100)); n > 1 {
 				t.Errorf("the chat has %d documents", n)
 			}
-			s.eventually("operators find its workflow", func() bool {
+			wait.Eventually(s, "operators find its workflow", func() bool {
 				return len(s.listed(`WorkflowType="Delivery" AND Attention=true AND ExecutionStatus="Failed"`)) == 1
 			})
 		})
 	}
 }
 
-// TestExpires leaves a job without a worker for its TTL.
-func TestExpires(t *testing.T) {
+// TestLongExpires leaves a job without a worker for its TTL.
+func TestLongExpires(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "2s", "STAGECOACH_DELIVERY_PARALLEL": "1"})
 	s.startWorker()
@@ -98,7 +113,7 @@ func TestExpires(t *testing.T) {
 	long, _ := s.file("long.bin", 8<<20)
 	late, _ := s.file("late.bin", 1000)
 	first := s.deliver(user, long)
-	s.eventually("a job is streaming", func() bool {
+	wait.Eventually(s, "a job is streaming", func() bool {
 		if first = s.reload(first); first.State == lifecycle.DeliveryExpired { // the machine was too slow
 			first = s.deliver(user, long)
 		}
@@ -120,7 +135,7 @@ func TestARetryDoesNotExpire(t *testing.T) {
 	long, _ := s.file("long.bin", 8<<20)
 	late, _ := s.file("late.bin", 1000)
 	failed := s.deliver(user, late)
-	s.eventually("a try has failed", func() bool {
+	wait.Eventually(s, "a try has failed", func() bool {
 		if failed = s.reload(failed); failed.State == lifecycle.DeliveryExpired { // the machine was too slow
 			failed = s.deliver(user, late)
 		}
@@ -128,7 +143,7 @@ func TestARetryDoesNotExpire(t *testing.T) {
 	})
 
 	first := s.deliver(user, long)
-	s.eventually("a job has the slot", func() bool {
+	wait.Eventually(s, "a job has the slot", func() bool {
 		if first = s.reload(first); first.State == lifecycle.DeliveryExpired {
 			first = s.deliver(user, long)
 		}
@@ -138,8 +153,9 @@ func TestARetryDoesNotExpire(t *testing.T) {
 	s.wantState(s.ended(first), lifecycle.DeliveryDelivered, "")
 }
 
-// TestBlockedMeanwhile blocks a user between the request and the claim.
-func TestBlockedMeanwhile(t *testing.T) {
+// TestLongBlockedMeanwhile blocks a user between the request and the claim.
+func TestLongBlockedMeanwhile(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, nil)
 	user := s.user(100)
@@ -156,8 +172,9 @@ func TestBlockedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestResend delivers known content by file_id, and streams it if Telegram no longer knows the file_id.
-func TestResend(t *testing.T) {
+// TestLongResend delivers known content by file_id, and streams it if Telegram no longer knows the file_id.
+func TestLongResend(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, nil)
 	s.startWorker()
@@ -219,7 +236,7 @@ func TestNightFairness(t *testing.T) {
 
 	var claims []int64
 	// other tests' transactions may delay some
-	s.eventually("every claim is in the stream of events", func() bool {
+	wait.Eventually(s, "every claim is in the stream of events", func() bool {
 		claims = s.claims()
 		return len(claims) >= users*files
 	})

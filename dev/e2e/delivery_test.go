@@ -4,14 +4,16 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/delivery"
 )
 
-// TestAskedAgainForALostRow repeats a request that a restore has forgotten: the job ends immediately, as its workflow
-// has.
-func TestAskedAgainForALostRow(t *testing.T) {
+// TestLongAskedAgainForALostRow repeats a request that a restore has forgotten: the job ends immediately, as its
+// workflow has.
+func TestLongAskedAgainForALostRow(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, nil)
 	s.startWorker()
@@ -39,8 +41,9 @@ func TestAskedAgainForALostRow(t *testing.T) {
 	s.wantDocument(*user.TelegramID, sum) // once
 }
 
-// TestNames delivers files with unusual names for headers, paths and readers.
-func TestNames(t *testing.T) {
+// TestLongNames delivers files with unusual names for headers, paths and readers.
+func TestLongNames(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, nil)
 	s.startWorker()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/internal/lifecycle"
@@ -121,8 +122,10 @@ func (p *practice) calls() (renewals, purchases int) {
 	return renewals, purchases
 }
 
-// TestDoctor causes one fault after the other for a running service. The doctor reports each, and has no side effects.
-func TestDoctor(t *testing.T) {
+// TestLongDoctor causes one fault after the other for a running service. The doctor reports each, and has no side
+// effects.
+func TestLongDoctor(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	p := newPractice(t)
 	api := func(what string, code int, lines ...string) { t.Helper(); p.wants(what, "api", "api", code, lines...) }
@@ -158,13 +161,17 @@ func TestDoctor(t *testing.T) {
 	}
 
 	well("all is well")
-	renewed, _ := p.calls()
 
+	p.worker.stop() // whoever uses the storage renews the token
+	p.api.stop()
+	renewed, _ := p.calls()
 	p.yandex.ExpireAccessTokens()
 	worker("the storage refuses the access token", 1, `yandex\s+unverified\s+the access token is refused`)
 	if again, _ := p.calls(); again != renewed {
 		t.Errorf("a check of a refused token has used the refresh token")
 	}
+	p.startWorker()
+	p.startAPI()
 	if code, out := p.shell("starter files"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
@@ -198,8 +205,9 @@ func TestDoctor(t *testing.T) {
 // dayStep matches a command of the first day, and the evidence that it was run.
 var dayStep = regexp.MustCompile("```sh\n([^\n]+)\n```\n<!-- (shows|tested|elsewhere): ([^\n]*) -->")
 
-// TestFirstDay runs the commands of docs/first-day.md one after the other, except those that need real accounts.
-func TestFirstDay(t *testing.T) {
+// TestLongFirstDay runs the commands of docs/first-day.md one after the other, except those that need real accounts.
+func TestLongFirstDay(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "first-day.md"))
 	must(t, err)

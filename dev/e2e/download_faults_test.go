@@ -12,6 +12,7 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -209,7 +210,7 @@ func (r *troubled) restartWorker() {
 func (r *troubled) heal() {
 	r.stand.ClearFaults()
 	whole, goesOn := 1.0, ""
-	deadline := time.Now().Add(3 * time.Minute)
+	deadline := time.Now().Add(wait.Patience)
 	for {
 		live := 0
 		for _, job := range r.jobs {

@@ -23,6 +23,7 @@ import (
 
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/account"
@@ -36,8 +37,8 @@ const (
 	foreignCategory = "somebody-elses"
 
 	pollEvery = 200 * time.Millisecond
-	grace     = 4 * time.Second
-	seedSpeed = 512 << 10 // bytes a second of the web seed
+	grace     = 10 * time.Second // a test puts a torrent back within this time
+	seedSpeed = 512 << 10        // bytes a second of the web seed
 )
 
 // library is a rig for downloads with a qBittorrent, simulated or real.
@@ -97,13 +98,13 @@ func newLibraryFrom(
 	l.seed = l.ground.WebSeed
 	l.seed.SetSpeed(seedSpeed)
 	l.downloads = &downloads.Service{
-		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: 20 * time.Second,
+		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: wait.Patience,
 	}
 
 	somebodyElses := l.torrent("foreign.epub", torrentsim.TorrentSpec{NoSeed: true})
 	// job 1 of another installation
 	l.addByHand(somebodyElses, map[string]string{"category": foreignCategory, "tags": "job-1,theirs"})
-	l.eventually("the foreign torrent is there", func() bool {
+	wait.Eventually(l, "the foreign torrent is there", func() bool {
 		l.foreign = l.find(somebodyElses)
 		return l.foreign != nil && l.foreign.State == qbt.TorrentStateStalledDl
 	})
@@ -131,10 +132,13 @@ func webClient(url, user, password string) *qbt.Client {
 }
 
 // all lists qBittorrent's torrents.
-func (l *library) all() []qbt.Torrent {
+func (l *library) all() (listed []qbt.Torrent) {
 	l.Helper()
-	listed, err := l.torrents.web().GetTorrentsCtx(l.Context(), qbt.TorrentFilterOptions{})
-	must(l, err)
+	wait.Eventually(l, "qBittorrent lists its torrents", func() bool {
+		var err error
+		listed, err = l.torrents.web().GetTorrentsCtx(l.Context(), qbt.TorrentFilterOptions{})
+		return err == nil
+	})
 	return listed
 }
 
@@ -251,7 +255,7 @@ func (l *library) now(job download.Download) download.Download {
 // becomes waits until a job fulfils a condition.
 func (l *library) becomes(job download.Download, what string, so func(download.Download) bool) download.Download {
 	l.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(wait.Patience); ; time.Sleep(100 * time.Millisecond) { // twenty may wait at once
 		if job = l.now(job); so(job) {
 			return job
 		}
@@ -408,7 +412,7 @@ func (l *library) disagreements(job download.Download) (troubles []string) {
 
 // soon waits for a condition, and reports whether it came true.
 func (l *library) soon(holds func() bool) bool {
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(wait.Patience); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			return false
 		}
@@ -452,7 +456,9 @@ func (l *library) untidy() (trouble string) {
 	}
 
 	tags, err := l.torrents.web().GetTagsCtx(l.Context())
-	must(l, err)
+	if err != nil {
+		return err.Error()
+	}
 	for _, tag := range tags {
 		if strings.HasPrefix(tag, download.DownloadTagPrefix) && !held[tag] {
 			job := l.now(download.Download{ID: download.TaggedBy([]string{tag})[0].Job})

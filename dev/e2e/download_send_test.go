@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/downloads"
@@ -96,9 +98,10 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// TestSentWhenItIsThere kills the worker as soon as a download whose owner wants it in the chat has completed: it
+// TestLongSentWhenItIsThere kills the worker as soon as a download whose owner wants it in the chat has completed: it
 // arrives there, once.
-func TestSentWhenItIsThere(t *testing.T) {
+func TestLongSentWhenItIsThere(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	l := newLibrary(t, newStandInWithFiles(t), map[string]string{"STAGECOACH_LIBRARY_DIR": t.TempDir()})
 	l.downloads.Library = true
@@ -149,7 +152,7 @@ func TestOwnCopyIsSent(t *testing.T) {
 	want := func(chat int64, made ...*torrentsim.SeededTorrent) {
 		t.Helper()
 		var sums, wanted []string
-		l.eventually("the files are in the chat", func() bool { return len(l.documents(chat)) >= len(made) })
+		wait.Eventually(l, "the files are in the chat", func() bool { return len(l.documents(chat)) >= len(made) })
 		for _, document := range l.documents(chat) {
 			sums = append(sums, document.SHA256)
 		}
@@ -179,9 +182,10 @@ func TestOwnCopyIsSent(t *testing.T) {
 	}
 }
 
-// TestUnsentAfterTermination terminates a workflow whose job has completed and whose delivery cannot be created yet:
-// the reconciler sends the book.
-func TestUnsentAfterTermination(t *testing.T) {
+// TestLongUnsentAfterTermination terminates a workflow whose job has completed and whose delivery cannot be created
+// yet: the reconciler sends the book.
+func TestLongUnsentAfterTermination(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	l := newLibrary(t, newStandInWithFiles(t), map[string]string{"STAGECOACH_LIBRARY_DIR": t.TempDir()})
 	l.downloads.Library = true
@@ -237,7 +241,7 @@ func sentToChat(l *library) {
 	job := l.added(l.wishes(l.rig.user(300), made.URL))
 	l.torrents.release(l, made)
 	l.completes(job)
-	l.eventually("the book is in the chat", func() bool { return len(l.documents(300)) > 0 })
+	wait.Eventually(l, "the book is in the chat", func() bool { return len(l.documents(300)) > 0 })
 	l.wantDocument(300, made.SHA256)
 }
 

@@ -17,6 +17,7 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/stack"
+	"stagecoach/dev/wait"
 )
 
 // standIn is a simulator server that can be killed. Its torrents make no progress until they are released.
@@ -76,7 +77,7 @@ func (s *standIn) restart(t testing.TB) {
 
 func (s *standIn) release(l *library, made *torrentsim.SeededTorrent) {
 	l.Helper()
-	l.eventually(made.Name+" is there", func() bool { return s.releases(l, made) })
+	wait.Eventually(l, made.Name+" is there", func() bool { return s.releases(l, made) })
 }
 
 // releases releases a torrent if it exists; false: it does not.
@@ -129,7 +130,7 @@ func (s *standIn) pace(l *library, made *torrentsim.SeededTorrent, took time.Dur
 // change changes a torrent as soon as it exists.
 func (s *standIn) change(l *library, made *torrentsim.SeededTorrent, change torrentsim.TorrentChange) {
 	l.Helper()
-	l.eventually(made.Name+" is there", func() bool { return s.Change(made.Name, change) == nil })
+	wait.Eventually(l, made.Name+" is there", func() bool { return s.Change(made.Name, change) == nil })
 }
 
 // realServer is qbittorrent-nox, with a second one that seeds released torrents.
@@ -205,12 +206,12 @@ func (r *realServer) release(l *library, made *torrentsim.SeededTorrent) {
 	from := webClient(seeder.URL, seeder.Username, seeder.Password)
 	_, err = from.AddTorrentFromMemoryCtx(l.Context(), same.File, map[string]string{})
 	must(l, err)
-	l.eventually("the seeder has "+made.Name, func() bool {
+	wait.Eventually(l, "the seeder has "+made.Name, func() bool {
 		have, err := from.GetTorrentsCtx(l.Context(), qbt.TorrentFilterOptions{Hashes: []string{same.Hash()}})
 		return err == nil && len(have) == 1 && have[0].Progress == 1
 	})
 	// A peer that is added too early is dropped, so this is repeated.
-	l.eventually(made.Name+" is released", func() bool {
+	wait.Eventually(l, made.Name+" is released", func() bool {
 		there := l.find(made)
 		if there != nil && there.Progress < 1 {
 			_ = r.client.AddPeersForTorrentsCtx(l.Context(), []string{there.Hash}, []string{seeder.Peer})

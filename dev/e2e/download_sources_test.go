@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"stagecoach/dev/night"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/downloads"
 	"stagecoach/internal/store/account"
@@ -12,15 +13,16 @@ import (
 )
 
 // impatient makes a stalled source give way to the next one soon.
-var impatient = map[string]string{"STAGECOACH_DOWNLOAD_NEXT_AFTER": "2s"}
+var impatient = map[string]string{"STAGECOACH_DOWNLOAD_NEXT_AFTER": "5s"}
 
-// TestDownloadSources downloads from several sources with the simulator.
-func TestDownloadSources(t *testing.T) {
+// TestLongDownloadSources downloads from several sources with the simulator.
+func TestLongDownloadSources(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	runDownloadSources(t, newStandIn(t))
 }
 
-// TestNightDownloadSources is TestDownloadSources with the real qBittorrent, if it is installed.
+// TestNightDownloadSources is TestLongDownloadSources with the real qBittorrent, if it is installed.
 func TestNightDownloadSources(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
@@ -39,7 +41,6 @@ func runDownloadSources(t *testing.T, torrents torrents) {
 	})
 	l.wantTidy()
 	t.Run("worker lost", func(t *testing.T) { sourceWithoutWorker(l.in(t)) })
-	l.wantTidy()
 }
 
 // askOf requests a download of several sources.
@@ -79,7 +80,7 @@ func nextSource(l *library) {
 	if job.SourceURL != good.URL || job.InfohashV1 != good.InfohashV1 || job.Sources[0].Outcome != "stalled" {
 		l.Errorf("%+v", job)
 	}
-	l.eventually("the first torrent is gone", func() bool { return l.find(dead) == nil })
+	wait.Eventually(l, "the first torrent is gone", func() bool { return l.find(dead) == nil })
 	l.wantFiles(first, dead, false)
 
 	seen := download.Source{SourceURL: "https://example.org/the-same", Infohash: dead.InfohashV1}
@@ -100,7 +101,7 @@ func earlierSource(l *library) {
 		l.Errorf("%v", story)
 	}
 	l.wantContent(job, slow)
-	l.eventually("the second torrent is gone", func() bool { return l.find(dead) == nil })
+	wait.Eventually(l, "the second torrent is gone", func() bool { return l.find(dead) == nil })
 }
 
 // refusedSource has a first source that is not a torrent.
@@ -145,5 +146,6 @@ func sourceWithoutWorker(l *library) {
 	l.startWorker()
 	job = l.completes(job)
 	l.wantContent(job, good)
-	l.eventually("the first torrent is gone", func() bool { return l.find(dead) == nil })
+	wait.Eventually(l, "the first torrent is gone", func() bool { return l.find(dead) == nil })
+	l.wantTidy() // its worker ends with this part
 }

@@ -18,13 +18,17 @@ import (
 func TestNightFaults(t *testing.T) {
 	t.Parallel()
 	night.Only(t)
-	s := newRig(t, map[string]string{
-		"STAGECOACH_DELIVERY_STORAGE_TIMEOUT": "2500ms",
-		"STAGECOACH_DELIVERY_CHUNK_TIMEOUT":   "2500ms",
-		"STAGECOACH_DELIVERY_JOB_TIMEOUT":     "14s",
+	const unhurried = "1m" // no worker is lost here
+	patient := newRig(t, map[string]string{"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": unhurried})
+	impatient := newRig(t, map[string]string{
+		"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": unhurried,
+		"STAGECOACH_DELIVERY_STORAGE_TIMEOUT":   "2500ms",
+		"STAGECOACH_DELIVERY_CHUNK_TIMEOUT":     "2500ms",
+		"STAGECOACH_DELIVERY_JOB_TIMEOUT":       "14s",
 	})
 
-	s.startWorker()
+	patient.startWorker()
+	impatient.startWorker()
 	const mid = 512 << 10 // well within the 3 MiB of every file here
 	for chat, c := range []struct {
 		name      string
@@ -35,6 +39,7 @@ func TestNightFaults(t *testing.T) {
 		attempt   int
 		documents int
 		atLeast   time.Duration
+		timesOut  bool // only these wait for a time-out, which is short for them
 	}{
 		{name: "429 with a short wait costs no try", telegram: &sim.Fault{Kind: "429", RetryAfter: 1, Times: 1}, state: lifecycle.DeliveryDelivered, documents: 1, atLeast: time.Second},
 		{name: "429 after the whole body", telegram: &sim.Fault{Kind: "429", RetryAfter: 1, Times: 1, AfterBody: true}, state: lifecycle.DeliveryDelivered, documents: 1, atLeast: time.Second},
@@ -51,10 +56,10 @@ func TestNightFaults(t *testing.T) {
 		{name: "the user blocked the bot", telegram: &sim.Fault{Kind: "blocked", Times: 1}, state: lifecycle.DeliveryFailed, lastError: fault.TelegramForbidden, attempt: 1},
 		{name: "the user is gone", telegram: &sim.Fault{Kind: "deactivated", Times: 1}, state: lifecycle.DeliveryFailed, lastError: fault.TelegramForbidden, attempt: 1},
 		{name: "the upload is cut", telegram: &sim.Fault{Kind: "cut", AfterBytes: mid, Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
-		{name: "the upload stalls", telegram: &sim.Fault{Kind: "stall", AfterBytes: 1000, Times: 3}, state: lifecycle.DeliveryFailed, lastError: fault.TelegramUnavailable, attempt: 3},
+		{name: "the upload stalls", telegram: &sim.Fault{Kind: "stall", AfterBytes: 1000, Times: 3}, state: lifecycle.DeliveryFailed, lastError: fault.TelegramUnavailable, attempt: 3, timesOut: true},
 		{name: "the answer is lost", telegram: &sim.Fault{Kind: "lost_answer", Times: 1}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1, documents: 1},
 		{name: "504 after the whole body may hide a success", telegram: &sim.Fault{Kind: "504", Times: 1, AfterBody: true}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1},
-		{name: "no answer until the job's time is up", telegram: &sim.Fault{Kind: "timeout", Times: 1, AfterBody: true}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1},
+		{name: "no answer until the job's time is up", telegram: &sim.Fault{Kind: "timeout", Times: 1, AfterBody: true}, state: lifecycle.DeliveryFailed, lastError: fault.OutcomeUnknown, attempt: 1, timesOut: true},
 
 		{name: "storage 500", yandex: &sim.Fault{Match: "resources", Kind: "500", Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
 		{name: "storage 429", yandex: &sim.Fault{Match: "resources", Kind: "429", RetryAfter: 1, Times: 1}, state: lifecycle.DeliveryDelivered, documents: 1},
@@ -64,10 +69,13 @@ func TestNightFaults(t *testing.T) {
 		{name: "the download is cut", yandex: &sim.Fault{Match: "/download/", Kind: "cut", AfterBytes: mid, Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
 		{name: "the download ends early", yandex: &sim.Fault{Match: "/download/", Kind: "short_body", AfterBytes: mid, Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
 		{name: "the download is longer than declared", yandex: &sim.Fault{Match: "/download/", Kind: "long_body", Times: 3}, state: lifecycle.DeliveryFailed, lastError: fault.FileChanged, attempt: 3},
-		{name: "the download stalls", yandex: &sim.Fault{Match: "/download/", Kind: "stall", AfterBytes: mid, Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1},
+		{name: "the download stalls", yandex: &sim.Fault{Match: "/download/", Kind: "stall", AfterBytes: mid, Times: 1}, state: lifecycle.DeliveryDelivered, attempt: 1, documents: 1, timesOut: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := *s
+			s := *patient
+			if c.timesOut {
+				s = *impatient
+			}
 			s.TB = t
 			user := s.user(int64(1000 + chat))
 			size := 3 << 20
@@ -148,8 +156,9 @@ func TestTokenRefused(t *testing.T) {
 	}
 }
 
-// TestCacheChat loses the answer to an upload to the cache chat: the repeated upload is invisible to the user.
-func TestCacheChat(t *testing.T) {
+// TestLongCacheChat loses the answer to an upload to the cache chat: the repeated upload is invisible to the user.
+func TestLongCacheChat(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_TELEGRAM_CACHE_CHAT": "5"})
 	s.telegram.SendMessage(5, "cache")
@@ -165,8 +174,9 @@ func TestCacheChat(t *testing.T) {
 	}
 }
 
-// TestSpool downloads to a temporary file first, resumes by Range, and leaves no files behind.
-func TestSpool(t *testing.T) {
+// TestLongSpool downloads to a temporary file first, resumes by Range, and leaves no files behind.
+func TestLongSpool(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	dir := t.TempDir()
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_MODE": "spool", "STAGECOACH_SPOOL_DIR": dir})
@@ -186,8 +196,9 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-// TestSpoolShared makes a Bot API server with a shared folder read the file itself; names are not shortened.
-func TestSpoolShared(t *testing.T) {
+// TestLongSpoolShared makes a Bot API server with a shared folder read the file itself; names are not shortened.
+func TestLongSpoolShared(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	shared := t.TempDir()
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_MODE": "spool", "STAGECOACH_TELEGRAM_SHARED_DIR": shared})

@@ -19,6 +19,7 @@ import (
 
 	"stagecoach/dev/night"
 	"stagecoach/dev/stack"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/downloads"
@@ -26,9 +27,10 @@ import (
 	"stagecoach/internal/store/download"
 )
 
-// TestPaymentBesideFetches sells Stars while a hundred .torrent files are requested from a site that never answers. One
+// TestLongPaymentBesideFetches sells Stars while a hundred .torrent files are requested from a site that never answers. One
 // worker serves both, and the payment completes while the fetches hang.
-func TestPaymentBesideFetches(t *testing.T) {
+func TestLongPaymentBesideFetches(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	needsServers(t)
 	temporal := startTemporal(t)
@@ -54,7 +56,7 @@ func TestPaymentBesideFetches(t *testing.T) {
 
 	must(t, err)
 	service := &downloads.Service{
-		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: patience,
+		Temporal: l.client, Store: l.store, Log: slog.New(slog.DiscardHandler), CancelPatience: wait.Patience,
 	}
 
 	const wanted = 100
@@ -67,11 +69,11 @@ func TestPaymentBesideFetches(t *testing.T) {
 		must(t, err)
 	}
 
-	l.eventually("files are being fetched", func() bool { return fetching.Load() == 2 })
+	wait.Eventually(l, "files are being fetched", func() bool { return fetching.Load() == 2 })
 
 	hash := l.deposit("durov 50")
 	l.becomes(hash, lifecycle.TransactionProcessed)
-	l.eventually("files are being fetched yet", func() bool { return fetching.Load() == 2 })
+	wait.Eventually(l, "files are being fetched yet", func() bool { return fetching.Load() == 2 })
 	waiting, err := l.store.Downloads.List(
 		t.Context(), download.Filter{Status: lifecycle.DownloadQueued, Limit: 2 * wanted},
 	)

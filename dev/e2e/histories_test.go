@@ -15,6 +15,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/delivery"
@@ -33,7 +34,7 @@ func TestRecordHistories(t *testing.T) {
 		if got := s.ended(job); got.State != state {
 			t.Fatalf("%s ended %s\n%s", name, got.State, s.temporalCLI("workflow", "show", "--workflow-id", job.WorkflowID()))
 		}
-		s.eventually("the workflow is over", func() bool {
+		wait.Eventually(s, "the workflow is over", func() bool {
 			return len(s.listed(`WorkflowId="`+job.WorkflowID()+`" AND ExecutionStatus!="Running"`)) == 1
 		})
 		version.Save(t, historiesOf("delivery"), name, testtemporal.History(t, s.client, job.WorkflowID(), ""))
@@ -150,7 +151,7 @@ func stallsOften(l *library) {
 	for range 6 {
 		for _, c := range [][2]string{{"2 days", "stalled"}, {"0", "recovered"}} {
 			l.sql(`UPDATE download_jobs SET progress_at = now() - $1::interval WHERE id = $2`, c[0], job.ID)
-			l.eventually(c[1], func() bool { story := l.story(job); return story[len(story)-1] == c[1] })
+			wait.Eventually(l, c[1], func() bool { story := l.story(job); return story[len(story)-1] == c[1] })
 		}
 	}
 	l.torrents.release(l, made)
@@ -173,7 +174,7 @@ func (l *library) saveSync(version testtemporal.Version) {
 	options := client.StartWorkflowOptions{ID: lifecycle.DownloadSyncID, TaskQueue: lifecycle.MainQueue}
 	run, err := l.client.ExecuteWorkflow(l.Context(), options, lifecycle.DownloadSyncType)
 	must(l, err)
-	l.eventually("the watcher has begun anew", func() bool {
+	wait.Eventually(l, "the watcher has begun anew", func() bool {
 		events := testtemporal.History(l, l.client, lifecycle.DownloadSyncID, run.GetRunID())
 		if events[len(events)-1].EventType != enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW {
 			return false

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/download"
@@ -23,9 +25,10 @@ type imports struct {
 	worker *program
 }
 
-// TestImports puts downloads into the library folder, with the real qBittorrent: with hard links, also when a worker is
-// killed while linking, and when the folder is repaired after it was unwritable.
-func TestImports(t *testing.T) {
+// TestLongImports puts downloads into the library folder, with the real qBittorrent: with hard links, also when a
+// worker is killed while linking, and when the folder is repaired after it was unwritable.
+func TestLongImports(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	server := newRealServer(t)
 	dir := filepath.Join(t.TempDir(), "library")
@@ -89,9 +92,10 @@ func TestImports(t *testing.T) {
 	l.wantTidy()
 }
 
-// TestSharedEnough removes a torrent of the real qBittorrent with its files once a peer has fetched it; the library
+// TestLongSharedEnough removes a torrent of the real qBittorrent with its files once a peer has fetched it; the library
 // folder is unaffected.
-func TestSharedEnough(t *testing.T) {
+func TestLongSharedEnough(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	server := newRealServer(t)
 	dir := t.TempDir()
@@ -108,7 +112,7 @@ func TestSharedEnough(t *testing.T) {
 	from := webClient(other.URL, other.Username, other.Password)
 	_, err = from.AddTorrentFromMemoryCtx(t.Context(), alone.File, map[string]string{})
 	must(t, err)
-	l.eventually("somebody has fetched it", func() bool {
+	wait.Eventually(l, "somebody has fetched it", func() bool {
 		_ = from.AddPeersForTorrentsCtx(t.Context(), []string{alone.Hash()}, []string{server.Peer}) // too early: dropped
 		there := l.find(made)
 		return there != nil && there.Ratio > 0.9
@@ -116,7 +120,7 @@ func TestSharedEnough(t *testing.T) {
 
 	worker.stop()
 	l.startWorker() // which checks at once, then every hour
-	l.eventually("the torrent is gone", func() bool { return l.find(made) == nil })
+	wait.Eventually(l, "the torrent is gone", func() bool { return l.find(made) == nil })
 	l.wantFiles(job, made, false)
 	book, err := l.store.Downloads.BookByID(t.Context(), job.BookID)
 	must(t, err)
@@ -141,7 +145,7 @@ func (l *library) withoutFolder(do func()) {
 // importing waits until an import is tried.
 func (l *imports) importing(job download.Download) {
 	l.Helper()
-	l.eventually("the import is tried", func() bool {
+	wait.Eventually(l, "the import is tried", func() bool {
 		described, err := l.client.DescribeWorkflowExecution(l.Context(), job.WorkflowID(), "")
 		return err == nil && len(described.GetPendingActivities()) > 0 &&
 			described.GetPendingActivities()[0].GetActivityType().GetName() == "ImportDownload"

@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 )
 
-// TestPaymentsAlone buys and refunds with a process that holds the wallet's key and serves only payments, beside one
-// without the key. The former has no secret about people, and its role in PostgreSQL has only the rights it needs.
-func TestPaymentsAlone(t *testing.T) {
+// TestLongPaymentsAlone buys and refunds with a process that holds the wallet's key and serves only payments, beside
+// one without the key. The former has no secret about people, and its role in PostgreSQL has only the rights it needs.
+func TestLongPaymentsAlone(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	server := startTemporal(t, `system.namespaceCacheRefreshInterval="200ms"`)
 	l := newPaymentRig(t, server, "payments-alone")

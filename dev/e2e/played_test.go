@@ -14,6 +14,7 @@ import (
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/sim/torznabsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -96,20 +97,19 @@ func (w *played) isWritten() {
 	var err error
 	w.reader, err = w.store.Accounts.UserByTelegram(w.Context(), w.chat)
 	must(w, err)
-	w.eventually("the download is there", func() bool {
+	wait.Eventually(w, "the download is there", func() bool {
 		jobs, err := w.store.Downloads.List(w.Context(), download.Filter{UserID: w.reader.ID, Limit: 1})
-		must(w, err)
-		if len(jobs) > 0 {
+		if err == nil && len(jobs) > 0 {
 			w.job = jobs[0]
 		}
-		return len(jobs) > 0
+		return err == nil && len(jobs) > 0
 	})
 }
 
 // until waits until the job has reached a step.
 func (w *played) until(step string, reached func(*played) bool) {
 	w.Helper()
-	w.eventually(step, func() bool {
+	wait.Eventually(w, step, func() bool {
 		w.job = w.now(w.job)
 		return reached(w)
 	})
@@ -147,7 +147,7 @@ func (w *played) comesTrue() {
 	if list := w.opds("/opds/search?q=" + url.QueryEscape(w.title)); strings.Count(list, "<entry>") != 1 || !strings.Contains(list, w.title) {
 		w.Errorf("a reading app has %s", list)
 	}
-	w.eventually("the first torrent is gone", func() bool { return w.find(w.dead) == nil })
+	wait.Eventually(w, "the first torrent is gone", func() bool { return w.find(w.dead) == nil })
 }
 
 // files lists the files of the book in the library folder, and what is there besides books.

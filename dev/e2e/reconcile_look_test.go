@@ -11,14 +11,17 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/dev/night"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/store/operations"
 )
 
-// TestReconcileAgain terminates a delivery that a worker seems to hold: it is left alone, and settled by the next sweep
-// even though nothing else leads to it.
-func TestReconcileAgain(t *testing.T) {
+// TestLongReconcileAgain terminates a delivery that a worker seems to hold: it is left alone, and settled by the next
+// sweep even though nothing else leads to it.
+func TestLongReconcileAgain(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	held := y.make(lifecycle.WorkloadDelivery, 0)
@@ -27,7 +30,7 @@ func TestReconcileAgain(t *testing.T) {
 	y.exec(`UPDATE jobs SET state = 'STREAMING', claimed_at = now(), heartbeat_at = now() + interval '1 hour', created_at = now() - interval '1 minute'`)
 
 	var last reconcile.Sweep
-	y.eventually("it is left for later", func() bool {
+	wait.Eventually(y, "it is left for later", func() bool {
 		last = y.sweep(y.reconciler(), last)
 		return slices.Equal(last.Unsettled[lifecycle.WorkloadDelivery], []string{held.entity})
 	})
@@ -43,9 +46,10 @@ func TestReconcileAgain(t *testing.T) {
 	}
 }
 
-// TestComparisonTriesAgain makes Temporal forget a delivery whose worker has just been heard from: the comparison that
-// finds it also settles it.
-func TestComparisonTriesAgain(t *testing.T) {
+// TestLongComparisonTriesAgain makes Temporal forget a delivery whose worker has just been heard from: the comparison
+// that finds it also settles it.
+func TestLongComparisonTriesAgain(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	held := y.make(lifecycle.WorkloadDelivery, 0)
@@ -60,9 +64,10 @@ func TestComparisonTriesAgain(t *testing.T) {
 	}
 }
 
-// TestReconcileTriggers starts a comparison initially, and after an outage of half of Temporal's retention. The
+// TestLongReconcileTriggers starts a comparison initially, and after an outage of half of Temporal's retention. The
 // schedule starts no second one in parallel.
-func TestReconcileTriggers(t *testing.T) {
+func TestLongReconcileTriggers(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	about, err := y.temporal.WorkflowService().DescribeNamespace(
@@ -126,9 +131,10 @@ func (a *askedTemporal) ListWorkflow(
 	return answer, err
 }
 
-// TestQuietSweep sweeps while workflows run without changes: one list, which is empty, and no query of a single
+// TestLongQuietSweep sweeps while workflows run without changes: one list, which is empty, and no query of a single
 // workflow. A comparison finds them all.
-func TestQuietSweep(t *testing.T) {
+func TestLongQuietSweep(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	for _, workload := range lifecycle.Names() {
@@ -153,7 +159,7 @@ func TestQuietSweep(t *testing.T) {
 
 	defer y.compare(y.reconciler())()
 	for _, workload := range lifecycle.Names() {
-		y.eventually(workload+" is compared", func() bool {
+		wait.Eventually(y, workload+" is compared", func() bool {
 			return y.text(`SELECT coalesce(max(live || '/' || running), '') FROM reconciler_comparisons WHERE workload = $1`, workload) == "1/1"
 		})
 	}

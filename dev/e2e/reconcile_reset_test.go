@@ -10,6 +10,7 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	sdkpb "go.temporal.io/api/sdk/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
@@ -19,6 +20,8 @@ import (
 	downloadactivities "stagecoach/activities/download"
 	taskactivities "stagecoach/activities/task"
 	transactionactivities "stagecoach/activities/transaction"
+	"stagecoach/dev/night"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
 	"stagecoach/internal/store/operations"
@@ -62,24 +65,31 @@ func (y *reconcileRig) startWorker() {
 // shown returns a search attribute of a subject's newest run, and that run.
 func (y *reconcileRig) shown(s *subject, attribute string) (value, runID string) {
 	y.Helper()
-	description, err := y.temporal.DescribeWorkflowExecution(y.Context(), s.workflowID, "")
-	must(y, err)
-	info := description.WorkflowExecutionInfo
+	var info *workflowpb.WorkflowExecutionInfo
+	wait.Eventually(y, "the workflow is described", func() bool {
+		description, err := y.temporal.DescribeWorkflowExecution(y.Context(), s.workflowID, "")
+		info = description.GetWorkflowExecutionInfo()
+		return err == nil
+	})
 	if payload := info.SearchAttributes.GetIndexedFields()[attribute]; payload != nil {
 		must(y, converter.GetDefaultDataConverter().FromPayload(payload, &value))
 	}
 	return value, info.Execution.RunId
 }
 
-// details returns what the Web UI shows of a subject.
+// details returns what the Web UI shows of a subject; empty: a busy server has not answered.
 func (y *reconcileRig) details(s *subject) string {
 	y.Helper()
-	answer, err := y.temporal.QueryWorkflow(y.Context(), s.workflowID, "", "__temporal_workflow_metadata")
-	must(y, err)
 	var metadata sdkpb.WorkflowMetadata
-	must(y, answer.Get(&metadata))
+	answer, err := y.temporal.QueryWorkflow(y.Context(), s.workflowID, "", "__temporal_workflow_metadata")
+	if err != nil || answer.Get(&metadata) != nil {
+		return ""
+	}
 	return metadata.GetCurrentDetails()
 }
+
+// firstTaskCompleted is the number of the event with which a workflow's first task completes.
+const firstTaskCompleted = 4
 
 // reset resets a subject's workflow to its beginning, without the signals and updates since.
 func (y *reconcileRig) reset(s *subject) (runID string) {
@@ -87,7 +97,7 @@ func (y *reconcileRig) reset(s *subject) (runID string) {
 	_, runID = y.shown(s, "Stage")
 	answer, err := y.temporal.ResetWorkflowExecution(y.Context(), &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace: y.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: s.workflowID, RunId: runID},
-		Reason: "by hand", WorkflowTaskFinishEventId: 4, RequestId: s.entity,
+		Reason: "by hand", WorkflowTaskFinishEventId: firstTaskCompleted, RequestId: s.entity,
 		ResetReapplyExcludeTypes: []enumspb.ResetReapplyExcludeType{
 			enumspb.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL, enumspb.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE,
 		},
@@ -97,9 +107,10 @@ func (y *reconcileRig) reset(s *subject) (runID string) {
 	return answer.RunId
 }
 
-// TestReconcileReset resets running workflows of all workloads to their beginning: after at most two sweeps each shows
+// TestLongReconcileReset resets running workflows of all workloads to their beginning: after at most two sweeps each shows
 // what the record has, and the incident is listed.
-func TestReconcileReset(t *testing.T) {
+func TestLongReconcileReset(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	y.startWorker()
@@ -131,16 +142,18 @@ func TestReconcileReset(t *testing.T) {
 	)
 	y.exec(`UPDATE tasks SET created_at = now() - interval '1 minute'`)
 	y.exec(`UPDATE transactions SET created_at = now() - interval '1 minute'`)
-	y.eventually("the transaction is worked on", stage(subjects[lifecycle.WorkloadTransaction], "pending"))
+	wait.Eventually(y, "the transaction is worked on", stage(subjects[lifecycle.WorkloadTransaction], "pending"))
 
 	runs := map[string]string{}
 	for workload, s := range subjects {
+		wait.Eventually(y, workload+" has begun", func() bool {
+			description, err := y.temporal.DescribeWorkflowExecution(y.Context(), s.workflowID, "")
+			return err == nil && description.WorkflowExecutionInfo.HistoryLength >= firstTaskCompleted
+		})
 		runs[workload] = y.reset(s)
 	}
 
-	if got, _ := y.shown(aTask, "Stage"); got != "NEW" {
-		t.Fatalf("after the reset the task shows %s", got)
-	}
+	wait.Eventually(y, "after the reset the task shows its first status", stage(aTask, "NEW"))
 	defer y.run(y.reconciler())()
 
 	for workload, want := range map[string]string{
@@ -148,12 +161,11 @@ func TestReconcileReset(t *testing.T) {
 		lifecycle.WorkloadDownload: "downloading", lifecycle.WorkloadTransaction: "pending",
 	} {
 		s := subjects[workload]
-		y.eventually(workload+" shows "+want, stage(s, want))
-		y.eventually(workload+" has it in its details", func() bool { return strings.Contains(y.details(s), "**"+want+"**") })
-		y.eventually(workload+" is listed", func() bool {
+		wait.Eventually(y, workload+" shows "+want, stage(s, want))
+		wait.Eventually(y, workload+" has it in its details", func() bool { return strings.Contains(y.details(s), "**"+want+"**") })
+		wait.Eventually(y, workload+" is listed", func() bool {
 			found, err := y.store.Operations.Findings(t.Context(), operations.FindingFilter{Workload: workload, Limit: 10})
-			must(t, err)
-			return len(found) == 1 && found[0].Finding == operations.FindingReset && found[0].Done == operations.DoneRefreshed && found[0].RunID == runs[workload]
+			return err == nil && len(found) == 1 && found[0].Finding == operations.FindingReset && found[0].Done == operations.DoneRefreshed && found[0].RunID == runs[workload]
 		})
 	}
 
@@ -169,7 +181,7 @@ func TestReconcileReset(t *testing.T) {
 		`UPDATE tasks SET status = 'STUCK', status_deadline_at = NULL, created_at = now() - interval '1 minute' WHERE id::text = $1`,
 		other.entity,
 	)
-	y.eventually("the task follows the record", stage(other, "STUCK"))
+	wait.Eventually(y, "the task follows the record", stage(other, "STUCK"))
 	y.mu.Lock()
 	defer y.mu.Unlock()
 

@@ -22,8 +22,10 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"stagecoach/activities/delivery"
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service/all"
@@ -39,6 +41,7 @@ import (
 	"stagecoach/internal/store/operations"
 	"stagecoach/internal/store/task"
 	"stagecoach/internal/store/transaction"
+	"stagecoach/internal/temporalio"
 )
 
 // reconcileRig is a record and a Temporal server without any worker: an operator's changes to workflows stay until the
@@ -237,26 +240,26 @@ func (y *reconcileRig) forget(s *subject) {
 		Namespace: y.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: s.workflowID},
 	})
 	must(y, err)
-	y.eventually(
-		"the workflow is forgotten", func() bool { return y.status(s) == enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED },
+	wait.Eventually(
+		y, "the workflow is forgotten", func() bool { return y.status(s) == enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED },
 	)
+	wait.Eventually(y, "no list has the workflow", func() bool { // it leaves the lists later
+		listed, err := y.temporal.CountWorkflow(y.Context(), &workflowservice.CountWorkflowExecutionsRequest{
+			Namespace: y.namespace, Query: fmt.Sprintf("WorkflowId = %q", s.workflowID),
+		})
+		return err == nil && listed.Count == 0
+	})
 }
 
-func (y *reconcileRig) status(s *subject) enumspb.WorkflowExecutionStatus {
-	description, err := y.temporal.DescribeWorkflowExecution(y.Context(), s.workflowID, "")
-	if err != nil {
-		return enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED
-	}
-	return description.WorkflowExecutionInfo.Status
-}
-
-func (y *reconcileRig) eventually(what string, holds func() bool) {
+// status is how a subject's workflow stands; unspecified: there is none.
+func (y *reconcileRig) status(s *subject) (status enumspb.WorkflowExecutionStatus) {
 	y.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			y.Fatalf("it never came to this: %s", what)
-		}
-	}
+	wait.Eventually(y, "the workflow is described", func() bool {
+		description, err := y.temporal.DescribeWorkflowExecution(y.Context(), s.workflowID, "")
+		status = description.GetWorkflowExecutionInfo().GetStatus()
+		return err == nil || temporalio.IsNotFound(err)
+	})
+	return status
 }
 
 func (y *reconcileRig) reconciler() *reconcile.Reconciler {
@@ -292,7 +295,7 @@ func (y *reconcileRig) once(run, in, out any) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestActivityEnvironment()
-	env.SetTestTimeout(time.Minute)
+	env.SetTestTimeout(wait.Patience)
 	env.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: "once"})
 	value, err := env.ExecuteActivity("once", in)
 	must(y, err)
@@ -326,10 +329,11 @@ func (y *reconcileRig) compare(r *reconcile.Reconciler) (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-// TestReconcileTable does everything that can be done to a workflow, for every workload, with two reconcilers running
-// concurrently. They find what leaves a trace by themselves, and a comparison finds the rest. Each incident is
+// TestLongReconcileTable does everything that can be done to a workflow, for every workload, with two reconcilers
+// running concurrently. They find what leaves a trace by themselves, and a comparison finds the rest. Each incident is
 // repaired, listed and counted once.
-func TestReconcileTable(t *testing.T) {
+func TestLongReconcileTable(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	type happening struct {
@@ -431,7 +435,7 @@ func TestReconcileTable(t *testing.T) {
 		}
 	}
 
-	y.eventually("what leaves a trace is found and settled", allDone(wanted-traceless))
+	wait.Eventually(y, "what leaves a trace is found and settled", allDone(wanted-traceless))
 	for _, trial := range trials {
 		if f, found := findings()[trial.workflowID]; found && trial.traceless {
 			t.Errorf("%s, %s was found without a comparison: %+v", trial.workload, trial.name, f)
@@ -439,7 +443,7 @@ func TestReconcileTable(t *testing.T) {
 	}
 
 	defer y.compare(y.reconciler())()
-	y.eventually("all is found and settled", allDone(wanted))
+	wait.Eventually(y, "all is found and settled", allDone(wanted))
 
 	stopFirst()
 	for _, trial := range trials {

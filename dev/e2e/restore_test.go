@@ -21,6 +21,7 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/downloads"
@@ -328,7 +329,7 @@ func TestNightRestore(t *testing.T) {
 	}
 
 	v.ann.does("claim", fresh, "").want(t, http.StatusOK)
-	v.eventually("the lost task's workflow is gone", func() bool {
+	wait.Eventually(v, "the lost task's workflow is gone", func() bool {
 		return len(v.listed(`WorkflowId="task/`+lost+`" AND ExecutionStatus="Running"`)) == 0
 	})
 
@@ -373,7 +374,7 @@ func TestNightRestore(t *testing.T) {
 	}
 
 	var report transactions.LedgerReport
-	v.eventually("the record is up to date with the chain", func() bool {
+	wait.Eventually(v, "the record is up to date with the chain", func() bool {
 		report, err = v.orders.Reconcile(t.Context(), list)
 		return err == nil && report.Chain
 	})

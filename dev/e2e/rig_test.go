@@ -16,9 +16,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +35,7 @@ import (
 	"stagecoach/dev/stack"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/deliveries"
 	"stagecoach/internal/store"
@@ -102,7 +105,7 @@ type rig struct {
 
 	log     *logBuffer
 	answers *seen
-	killed  int // processes that a test has killed and started again
+	killed  *atomic.Int64 // processes that a test has killed and started again
 }
 
 // newRig starts everything; settings are environment variables in addition to the usual ones. The API runs only after
@@ -160,7 +163,7 @@ func newRigIn(
 func newRigFrom(t testing.TB, ground *stack.Ground, settings map[string]string) *rig {
 	t.Helper()
 	must(t, buildPrograms())
-	s := &rig{TB: t, ground: ground, env: map[string]string{}, log: &logBuffer{}, answers: &seen{}}
+	s := &rig{TB: t, ground: ground, env: map[string]string{}, log: &logBuffer{}, answers: &seen{}, killed: &atomic.Int64{}}
 	namespace := cmp.Or(ground.Namespace, client.DefaultNamespace)
 	s.ground.Key, s.ground.AdminToken = testdb.Key, adminToken
 
@@ -196,14 +199,13 @@ func newRigFrom(t testing.TB, ground *stack.Ground, settings map[string]string) 
 	s.apiURL = fmt.Sprintf("http://127.0.0.1:%d", apiPort)
 	maps.Copy(s.env, s.ground.Settings())
 	maps.Copy(s.env, map[string]string{
-		"STAGECOACH_LOG_LEVEL":                  "debug",
-		"STAGECOACH_ADMIN_IDS":                  "1",
-		"STAGECOACH_API_ADDR":                   fmt.Sprintf("127.0.0.1:%d", apiPort),
-		"STAGECOACH_WORKER_METRICS_ADDR":        "off",
-		"STAGECOACH_API_METRICS_ADDR":           "off",
-		"STAGECOACH_LISTING_TTL":                "0s",
-		"STAGECOACH_DELIVERY_RETRY_INTERVAL":    "100ms",
-		"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "6s", // a busy machine is not a lost worker
+		"STAGECOACH_LOG_LEVEL":               "debug",
+		"STAGECOACH_ADMIN_IDS":               "1",
+		"STAGECOACH_API_ADDR":                fmt.Sprintf("127.0.0.1:%d", apiPort),
+		"STAGECOACH_WORKER_METRICS_ADDR":     "off",
+		"STAGECOACH_API_METRICS_ADDR":        "off",
+		"STAGECOACH_LISTING_TTL":             "0s",
+		"STAGECOACH_DELIVERY_RETRY_INTERVAL": "100ms",
 	})
 
 	for name, value := range settings {
@@ -271,6 +273,9 @@ func (s *rig) startWorker() *program {
 	return s.worker
 }
 
+// runningWorkers counts the workers that have started.
+func (s *rig) runningWorkers() int { return strings.Count(s.log.String(), `"worker started"`) }
+
 // startAPI runs the API process and waits until it is ready.
 func (s *rig) startAPI() {
 	s.Helper()
@@ -281,7 +286,7 @@ func (s *rig) startAPI() {
 // awaitReady waits until the API at base is ready.
 func (s *rig) awaitReady(base string) {
 	s.Helper()
-	s.eventually("the API is ready", func() bool {
+	wait.Eventually(s, "the API is ready", func() bool {
 		answer, err := http.Get(base + "/ready")
 		if err != nil {
 			return false
@@ -392,7 +397,7 @@ func (s *rig) deliver(user account.User, file delivery.File) delivery.Job {
 // ended waits for a job's end.
 func (s *rig) ended(job delivery.Job) delivery.Job {
 	s.Helper()
-	s.eventually(fmt.Sprintf("job %d ends", job.ID), func() bool {
+	wait.Eventually(s, fmt.Sprintf("job %d ends", job.ID), func() bool {
 		job = s.reload(job)
 		return lifecycle.Delivery.Terminal(job.State)
 	})
@@ -452,23 +457,25 @@ func (s *rig) events(job delivery.Job) []string {
 	return types
 }
 
-// temporalCLI runs the real temporal binary against the rig's server. It retries when the server responds that the
-// workflow is busy, which has changed nothing.
+// temporalCLI runs the real temporal binary against the rig's server. A busy server may not respond: a read is retried
+// after any error, a write only after one that has changed nothing.
 func (s *rig) temporalCLI(args ...string) string {
 	s.Helper()
+	reads := slices.ContainsFunc(args[:min(3, len(args))], func(word string) bool {
+		return slices.Contains([]string{"query", "describe", "describe-version", "metadata", "list", "show"}, word)
+	})
 	args = append(
 		args, "--address", s.temporal.Address, "--namespace", s.env["TEMPORAL_NAMESPACE"], "--command-timeout", "1m",
 	)
 
-	for tries := 1; ; tries++ {
+	for deadline := time.Now().Add(wait.Patience); ; time.Sleep(time.Second) {
 		out, err := exec.Command(s.temporal.Binary, args...).CombinedOutput()
 		switch {
 		case err == nil:
 			return string(out)
-		case tries == 20 || !strings.Contains(string(out), "Workflow is busy"):
+		case !reads && !strings.Contains(string(out), "Workflow is busy"), time.Now().After(deadline):
 			s.Fatalf("temporal %v: %v\n%s", args, err, out)
 		}
-		time.Sleep(time.Second)
 	}
 }
 
@@ -484,19 +491,6 @@ func (s *rig) listed(query string) []string {
 		ids = append(ids, row.Execution.WorkflowID)
 	}
 	return ids
-}
-
-// patience is the timeout of a wait. It is longer than anything takes on a busy machine: a frozen worker takes work
-// from the server as long as its requests are open, about a minute, and each task costs a heartbeat timeout.
-const patience = 5 * time.Minute
-
-func (s *rig) eventually(what string, holds func() bool) {
-	s.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.Fatalf("not within %s: %s", patience, what)
-		}
-	}
 }
 
 func must(t testing.TB, err error) {

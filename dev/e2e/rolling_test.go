@@ -16,6 +16,7 @@ import (
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/delivery"
 	"stagecoach/internal/store/download"
@@ -43,7 +44,6 @@ type rolling struct {
 // rollingSettings are those of a service that is restarted while it is used.
 var rollingSettings = map[string]string{
 	"STAGECOACH_BOT": "false", "STAGECOACH_WORKER_STOP_TIMEOUT": "4s", "STAGECOACH_LOG_LEVEL": "info",
-	"STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT": "10s",
 }
 
 // newRolling starts two workers and two APIs from the folder, on a database that they may have to migrate.
@@ -81,11 +81,9 @@ func newRollingOn(l *library, stand *standIn, programs string) *rolling {
 // startOneWorker starts a worker and waits until it takes work.
 func (r *rolling) startOneWorker() *program {
 	r.Helper()
-	runs := strings.Count(r.log.String(), `"worker started"`)
+	runs := r.runningWorkers()
 	p := r.run(filepath.Join(r.programs, "worker"))
-	r.eventually(
-		"the new worker runs", func() bool { return strings.Count(r.log.String(), `"worker started"`) > runs },
-	)
+	wait.Eventually(r, "the new worker runs", func() bool { return r.runningWorkers() > runs })
 	return p
 }
 
@@ -287,7 +285,7 @@ func (r *rolling) wantOthersEnded() {
 	r.wantTidy()
 
 	for _, hash := range r.hashes {
-		r.eventually("purchase "+hash[:8]+" is over", func() bool {
+		wait.Eventually(r, "purchase "+hash[:8]+" is over", func() bool {
 			found, err := r.store.Transactions.ByHash(r.Context(), hash)
 			return err == nil && found.State == lifecycle.TransactionProcessed
 		})
@@ -325,7 +323,7 @@ func TestVersionsRollingRestart(t *testing.T) {
 func (r *rolling) insist(first int, token, path, key string, body any) map[string]any {
 	r.Helper()
 	r.asked.Add(1)
-	for try, began := 0, time.Now(); time.Since(began) < 2*time.Minute; try++ {
+	for try, began := 0, time.Now(); time.Since(began) < wait.Patience; try++ {
 		to := *r.rig
 		to.apiURL = r.urls[(first+try)%len(r.urls)]
 		got := to.call("POST", path, token, body, "Idempotency-Key", key)

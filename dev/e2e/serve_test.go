@@ -16,7 +16,7 @@ func TestServeDeliversAfterAKill(t *testing.T) {
 	serve := s.serve()
 
 	user := s.user(400)
-	file, sum := s.file("book.epub", 8<<20)
+	file, sum := s.file("book.epub", 24<<20) // its last bytes are out only after many seconds
 	s.slow(1 << 20)
 	job := s.deliver(user, file)
 	s.inState(job, lifecycle.DeliveryStreaming)

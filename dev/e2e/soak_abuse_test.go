@@ -16,6 +16,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"stagecoach/dev/race"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/config"
 	"stagecoach/internal/lifecycle"
 )
@@ -135,7 +136,7 @@ func (s *soak) workOnce(took map[string][]time.Duration) {
 	})
 	timed("purchase", func() {
 		s.order()
-		s.eventually("a purchase is over", func() bool {
+		wait.Eventually(s, "a purchase is over", func() bool {
 			found, err := s.store.Transactions.ByHash(s.Context(), s.orders[len(s.orders)-1])
 			return err == nil && found.State == lifecycle.TransactionProcessed
 		})
@@ -144,7 +145,7 @@ func (s *soak) workOnce(took map[string][]time.Duration) {
 	timed("bot", func() {
 		before := s.answersIn(bystander)
 		s.telegram.SendMessage(bystander, "/help")
-		s.eventually("the bot answers a bystander", func() bool { return s.answersIn(bystander) > before })
+		wait.Eventually(s, "the bot answers a bystander", func() bool { return s.answersIn(bystander) > before })
 	})
 
 	timed("status", func() { s.call("GET", "/v1/status", adminToken, nil).want(s, http.StatusOK) })

@@ -20,6 +20,7 @@ import (
 
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/sim/torznabsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -63,7 +64,7 @@ func (s *soak) startTorznab() {
 func (s *soak) asked(token, path string, body any) (made map[string]any) {
 	s.Helper()
 	key := "soak-" + nonce()
-	s.eventually("POST "+path, func() bool {
+	wait.Eventually(s, "POST "+path, func() bool {
 		got := s.call("POST", path, token, body, "Idempotency-Key", key)
 		if got.status == http.StatusBadRequest || got.status == http.StatusUnprocessableEntity {
 			s.Fatalf("POST %s answered %d %v", path, got.status, got.body)
@@ -79,7 +80,7 @@ func (s *soak) find() {
 	s.Helper()
 	n := len(s.wishes)
 	w := wish{reader: s.user(firstWish + int64(n))}
-	s.eventually("a token", func() bool {
+	wait.Eventually(s, "a token", func() bool {
 		got := s.call("POST", fmt.Sprintf("/v1/users/%d/token", w.reader.ID), adminToken, nil)
 		w.token, _ = got.body["token"].(string)
 		return w.token != ""
@@ -93,7 +94,7 @@ func (s *soak) find() {
 	})["id"]
 
 	var sources []map[string]any
-	s.eventually("an indexer finds "+words, func() bool {
+	wait.Eventually(s, "an indexer finds "+words, func() bool {
 		sources = s.releases(w.token, words)
 		return len(sources) > 0
 	})
@@ -362,7 +363,7 @@ func (s *soak) catalogue() map[int64][]string {
 // reads fetches what a reading app gets.
 func (s *soak) reads(path string) (data []byte) {
 	s.Helper()
-	s.eventually("GET "+path, func() bool {
+	wait.Eventually(s, "GET "+path, func() bool {
 		request, err := http.NewRequestWithContext(s.Context(), http.MethodGet, s.apiURL+path, nil)
 		must(s, err)
 		request.SetBasicAuth("ann", s.ann.token)

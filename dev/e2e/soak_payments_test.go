@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/transaction"
 )
@@ -79,7 +80,7 @@ func (l *paymentSoak) compare() {
 	}
 	for _, hash := range l.owed {
 		l.becomes(hash, lifecycle.TransactionFailed)
-		l.eventually("the sender has it", func() bool { return l.paid(hash, transaction.Refund) > 0 && l.find(hash).RefundDueNano == 0 })
+		wait.Eventually(l, "the sender has it", func() bool { return l.paid(hash, transaction.Refund) > 0 && l.find(hash).RefundDueNano == 0 })
 		if n := l.paid(hash, transaction.Refund); n != 1 {
 			l.Errorf("%.8s was refunded %d times", hash, n)
 		}

@@ -17,6 +17,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/downloads"
@@ -114,7 +115,7 @@ func (s *soak) task() {
 	s.Helper()
 	var made answer
 	key := nonce()
-	s.eventually("a task is created", func() bool {
+	wait.Eventually(s, "a task is created", func() bool {
 		made = s.ann.asksForBatch(s.space, key, map[string]any{"ref": "x", "title": "Soak it"})
 		return made.status == http.StatusCreated || made.status == http.StatusOK
 	})
@@ -123,7 +124,7 @@ func (s *soak) task() {
 	s.tasks = append(s.tasks, id)
 	for _, step := range [][2]string{{"claim", ""}, {"status", "DONE"}} {
 		key := nonce()
-		s.eventually("task "+id+": "+step[0], func() bool {
+		wait.Eventually(s, "task "+id+": "+step[0], func() bool {
 			return s.ann.does(step[0], id, step[1], "Idempotency-Key", "soak-"+key).status == http.StatusOK
 		})
 	}
@@ -183,7 +184,7 @@ func (s *soak) restart() {
 	case "Temporal killed":
 		s.temporal.Kill()
 		must(s, s.temporal.Restart(s.Context()))
-		s.eventually("Temporal answers", func() bool {
+		wait.Eventually(s, "Temporal answers", func() bool {
 			patience, cancel := context.WithTimeout(s.Context(), time.Second)
 			defer cancel()
 			_, err := s.client.DescribeWorkflowExecution(patience, lifecycle.DownloadSyncID, "")
@@ -300,7 +301,7 @@ func (s *soak) compare() {
 		s.closes("transaction/"+hash, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
 	}
 
-	s.eventually("the record is up to date with the chain", func() bool {
+	wait.Eventually(s, "the record is up to date with the chain", func() bool {
 		report, err := s.restoreRig.orders.Reconcile(s.Context(), list)
 		if err == nil && report.Chain {
 			for _, difference := range report.Differences {

@@ -8,13 +8,16 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"stagecoach/dev/night"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 )
 
-// TestBlockedHolder blocks the owner of an agent that holds a task with a lease of an hour: others can take the task
-// over at once.
-func TestBlockedHolder(t *testing.T) {
+// TestLongBlockedHolder blocks the owner of an agent that holds a task with a lease of an hour: others can take the
+// task over at once.
+func TestLongBlockedHolder(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	y := newReconcileRig(t)
 	y.startWorker()
@@ -44,6 +47,6 @@ func TestBlockedHolder(t *testing.T) {
 
 	began := time.Now()
 	y.tasks.Blocked(t.Context(), owner)
-	y.eventually("the task is stuck", func() bool { return y.text(held.state, held.entity) == "STUCK" })
+	wait.Eventually(y, "the task is stuck", func() bool { return y.text(held.state, held.entity) == "STUCK" })
 	t.Logf("after %v", time.Since(began))
 }

@@ -54,7 +54,7 @@ func judge(history []porcupine.Operation) verdict {
 			v.winners = append(v.winners, call.agent)
 		}
 	}
-	v.order = porcupine.CheckOperationsTimeout(claiming, binding(history), 10*time.Second)
+	v.order = porcupine.CheckOperationsTimeout(claiming, binding(history), time.Minute)
 	return v
 }
 

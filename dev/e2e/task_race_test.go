@@ -17,14 +17,14 @@ import (
 
 	"stagecoach/dev/night"
 	"stagecoach/dev/servers"
+	"stagecoach/dev/wait"
 )
 
 const (
 	raceAgents = 20 // on each task
 	raceLanes  = 4  // tasks that are claimed at a time
 	raceTime   = 30 * time.Second
-	raceTasks  = 20               // at least, for a significant result
-	raceStall  = 30 * time.Second // the longest that one kill may delay everything
+	raceTasks  = 20 // at least, for a significant result
 )
 
 // TestNightTaskRace makes 20 agents claim each of many tasks concurrently through HTTP, while workers and APIs are
@@ -190,7 +190,7 @@ func (r *taskRace) disturb(over <-chan struct{}) {
 		victim := r.servers[i%len(r.servers)]
 		victim.kill()
 		killed, since := time.Now(), r.clock()
-		for time.Since(killed) < time.Second || r.winsSince(since) == 0 && time.Since(killed) < raceStall {
+		for time.Since(killed) < time.Second || r.winsSince(since) == 0 && time.Since(killed) < wait.Patience {
 			select {
 			case <-over:
 				return
@@ -200,7 +200,7 @@ func (r *taskRace) disturb(over <-chan struct{}) {
 
 		wins := r.winsSince(since)
 		if wins == 0 {
-			r.complain("nobody won a task within %s after the kill of one of two servers (%s)", raceStall, victim.name)
+			r.complain("nobody won a task within %s after the kill of one of two servers (%s)", wait.Patience, victim.name)
 		}
 
 		r.windows = append(r.windows, fmt.Sprintf("%s %d", victim.name, wins))
@@ -385,7 +385,7 @@ var raceClient = http.Client{Timeout: 40 * time.Second}
 // insist calls one API and then the other, until an answer contains the outcome.
 func (r *taskRace) insist(first int, ask func(base string) (answer, error)) (got answer) {
 	var err error
-	for try := range 200 {
+	for try, began := 0, time.Now(); time.Since(began) < wait.Patience; try++ {
 		if try > 0 {
 			r.unanswered.Add(1)
 			time.Sleep(100 * time.Millisecond)

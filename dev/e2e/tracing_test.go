@@ -13,6 +13,8 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"stagecoach/dev/wait"
 )
 
 // collector receives traces over OTLP.
@@ -60,7 +62,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // wantTrace fails the test unless one trace has all these spans, and no trace contains a secret.
 func (s *rig) wantTrace(c *collector, spans, secrets []string) {
 	s.Helper()
-	s.eventually(fmt.Sprintf("one trace has all of %q", spans), func() bool {
+	wait.Eventually(s, fmt.Sprintf("one trace has all of %q", spans), func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, names := range c.traces {

@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/store/download"
 )
 
@@ -45,9 +47,10 @@ func buildLastRelease(t *testing.T) string {
 	return filepath.Join(source, "programs")
 }
 
-// TestUpgrade replaces the last release by this one as docs/upgrade.md says: first the schema, then each worker, then
+// TestVersionsUpgrade replaces the last release by this one as docs/upgrade.md says: first the schema, then each worker, then
 // each API, while they are used. Earlier work continues, and nothing is lost or done twice.
-func TestUpgrade(t *testing.T) {
+func TestVersionsUpgrade(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	programsBefore := buildLastRelease(t)
 	needsServers(t)
@@ -91,7 +94,7 @@ func TestUpgrade(t *testing.T) {
 	r.completes(download.Download{ID: number(t, row)})
 	before.does("status", ids["held"], "DONE").want(t, http.StatusOK)
 	for ref, want := range map[string]string{"held": "DONE", "waits": "NEW", "expires": "STUCK"} {
-		r.eventually(fmt.Sprintf("%s is %s", ref, want), func() bool {
+		wait.Eventually(r, fmt.Sprintf("%s is %s", ref, want), func() bool {
 			status := before.task(ids[ref])["status"]
 			return status == want || ref == "waits" && status == "STUCK" // its own deadline may have passed
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stagecoach/dev/night"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/workflows/reconciler"
 )
@@ -33,20 +34,24 @@ func (s *rig) deployment(command, build string, more ...string) {
 		s.temporal.Address, "--namespace", s.env["TEMPORAL_NAMESPACE"],
 	}, more...)
 
-	for range 100 {
-		var err error
-		if out, err = exec.Command(s.temporal.Binary, args...).CombinedOutput(); err == nil {
-			return
+	done := false
+	defer func() {
+		if !done {
+			s.Logf("temporal %v: %s", args, out)
 		}
-		time.Sleep(200 * time.Millisecond)
-	}
-
-	s.Fatalf("temporal %v: %s", args, out)
+	}()
+	wait.Eventually(s, "the server accepts "+command, func() bool {
+		var err error
+		out, err = exec.Command(s.temporal.Binary, args...).CombinedOutput()
+		done = err == nil
+		return done
+	})
 }
 
 // TestVersions rolls a second version out beside the first: nothing runs before a version is current, a ramp shares new
 // work, a delivery ends on its first version, a task and the singletons move to the new one.
 func TestVersions(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	night.Only(t)
 	s := newRig(t, map[string]string{
@@ -74,7 +79,7 @@ func TestVersions(t *testing.T) {
 	}
 
 	s.deployment("set-current-version", "v1")
-	s.eventually("the task begins on v1", func() bool { return s.build("task/"+old) == "v1" })
+	wait.Eventually(s, "the task begins on v1", func() bool { return s.build("task/"+old) == "v1" })
 	long, _ := s.streaming(24, 2)
 
 	s.env["TEMPORAL_WORKER_BUILD_ID"] = "v2"
@@ -82,7 +87,7 @@ func TestVersions(t *testing.T) {
 	s.deployment("set-ramping-version", "v2", "--percentage", "50")
 	shared := map[string]int{}
 	for _, id := range several(24) {
-		s.eventually("a task begins on either version", func() bool { return s.build("task/"+id) != "" })
+		wait.Eventually(s, "a task begins on either version", func() bool { return s.build("task/"+id) != "" })
 		shared[s.build("task/"+id)]++
 	}
 
@@ -91,7 +96,7 @@ func TestVersions(t *testing.T) {
 	}
 
 	s.deployment("set-current-version", "v2")
-	s.eventually("the old task moves on when something happens to it", func() bool {
+	wait.Eventually(s, "the old task moves on when something happens to it", func() bool {
 		ann.does("claim", old, "", "Idempotency-Key", "move")
 		return s.build("task/"+old) == "v2"
 	})
@@ -103,8 +108,8 @@ func TestVersions(t *testing.T) {
 	}
 
 	first.stop()
-	s.eventually(
-		"the reconciler moves on when its old worker stops",
+	wait.Eventually(
+		s, "the reconciler moves on when its old worker stops",
 		func() bool {
 			sweeps := s.listed(`WorkflowType="` + reconciler.WorkflowType + `"`)
 			return len(sweeps) > 0 && s.build(sweeps[0]) == "v2"

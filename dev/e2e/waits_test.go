@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
-	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	sdkpb "go.temporal.io/api/sdk/v1"
@@ -14,6 +13,7 @@ import (
 
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/temporalio"
 )
@@ -209,14 +209,16 @@ var waitsParagraph = regexp.MustCompile("Waits for `(.+?)`: .+\\.")
 func (r *row) waitsFor(want string) {
 	r.Helper()
 	var got [4]string
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		if got = r.waits(); got == [4]string{want, want, want, want} {
-			return
+	all := [4]string{want, want, want, want}
+	defer func() {
+		if got != all {
+			r.Logf("%s %s waits for %q (API, attribute, query, details)", r.name, r.id, got)
 		}
-		if time.Now().After(deadline) {
-			r.Fatalf("%s %s waits for %q (API, attribute, query, details), want %q", r.name, r.id, got, want)
-		}
-	}
+	}()
+	wait.Eventually(r, fmt.Sprintf("%s %s waits for %q", r.name, r.id, want), func() bool {
+		got = r.waits()
+		return got == all
+	})
 }
 
 // waits returns what a row waits for according to the four; empty: nothing.

@@ -10,6 +10,7 @@ import (
 
 	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/transaction"
 )
@@ -151,7 +152,7 @@ func (l *paymentRig) givenBackOnce(hash string) {
 	}
 
 	var payments []transaction.Payment
-	l.eventually("the sender has it", func() bool {
+	wait.Eventually(l, "the sender has it", func() bool {
 		payments, _ = l.payments(hash)
 		return len(payments) > 0 && payments[0].KeptAt != nil
 	})
@@ -214,15 +215,15 @@ func (l *paymentRig) caught(s step) {
 		return slices.ContainsFunc(requests, func(r sim.Request) bool { return r.Fault == "timeout" && !r.Done })
 	}
 
-	l.eventually("the worker comes to: "+s.name, func() (there bool) {
+	wait.Eventually(l, "the worker comes to: "+s.name, func() (there bool) {
 		switch {
 		case s.chain != "":
 			return held(l.chain.Requests())
 		case s.shop != "":
 			return held(l.fragment.Requests())
 		}
-		must(l, l.database.QueryRow(l.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE `+waiting+`)`).Scan(&there))
-		return there
+		err := l.database.QueryRow(l.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE `+waiting+`)`).Scan(&there)
+		return err == nil && there
 	})
 }
 

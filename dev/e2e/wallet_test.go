@@ -17,6 +17,7 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/transactions"
 	"stagecoach/internal/store/transaction"
@@ -77,7 +78,7 @@ func makeNamespace(t testing.TB, temporal *servers.Temporal, name string) {
 	must(t, namespaces.Register(t.Context(), &workflowservice.RegisterNamespaceRequest{
 		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
 	}))
-	(&rig{TB: t}).eventually("the namespace is there", func() bool {
+	wait.Eventually(t, "the namespace is there", func() bool {
 		_, err := namespaces.Describe(t.Context(), name)
 		return err == nil
 	})
@@ -101,7 +102,7 @@ func (l *paymentRig) deposit(comment string) string {
 // becomes waits until a transaction has a status.
 func (l *paymentRig) becomes(hash string, status lifecycle.TransactionState) (found transaction.Transaction) {
 	l.Helper()
-	l.eventually(fmt.Sprintf("%.8s is %s", hash, status), func() bool {
+	wait.Eventually(l, fmt.Sprintf("%.8s is %s", hash, status), func() bool {
 		found, _ = l.store.Transactions.ByHash(l.Context(), hash)
 		return found.State == status
 	})
@@ -177,11 +178,10 @@ func (l *paymentRig) balances() {
 	}
 
 	var report transactions.LedgerReport
-	l.eventually("the record is up to date", func() bool {
+	wait.Eventually(l, "the record is up to date", func() bool {
 		var err error
 		report, err = l.orders.Reconcile(l.Context(), list)
-		must(l, err)
-		return report.Chain
+		return err == nil && report.Chain
 	})
 
 	if len(report.Differences) > 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/all"
@@ -194,7 +195,7 @@ func keyed(key string) []string {
 // insist repeats a request while a server is unavailable.
 func (w *workloadRig) insist(request func() answer) (got answer) {
 	w.Helper()
-	w.eventually("a request is answered", func() bool {
+	wait.Eventually(w, "a request is answered", func() bool {
 		got = request()
 		return !w.away(got)
 	})

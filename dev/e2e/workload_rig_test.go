@@ -20,6 +20,7 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 )
@@ -246,7 +247,7 @@ func (r *row) settle() {
 // appears waits until the API knows a row that was created without a request.
 func (r *row) appears() {
 	r.Helper()
-	r.eventually("the row is there", func() bool { return r.get(r.token()).status == http.StatusOK })
+	wait.Eventually(r, "the row is there", func() bool { return r.get(r.token()).status == http.StatusOK })
 }
 
 // token is the token of a user who may see a row.
@@ -275,16 +276,15 @@ func (r *row) workflowID() string {
 	return r.shown()["workflow_id"].(string)
 }
 
-// end requests the end of a row. A key belongs to this row alone: an end that takes longer than the API waits is
-// requested again.
+// end requests the end of a row. A key belongs to this row alone: an end that nobody answers, or that takes longer than
+// the API waits, is requested again.
 func (r *row) end(token, key string) (got answer) {
 	r.Helper()
-	for over := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	wait.Eventually(r, "its end is answered", func() bool {
 		got = r.askEnd(r, token, longest(key+"-"+r.id))
-		if got.status != http.StatusServiceUnavailable || time.Now().After(over) {
-			return got
-		}
-	}
+		return got.status != 0 && got.status != http.StatusServiceUnavailable
+	})
+	return got
 }
 
 // longest makes a key of the API's maximum length: longer than any id in Temporal.
@@ -294,16 +294,17 @@ func longest(key string) string { return key + strings.Repeat("~", 255-len(key))
 func (r *row) becomes(state string) {
 	r.Helper()
 	var last map[string]any
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	defer func() {
+		if last[r.stateField] != state {
+			r.Logf("%s %s is %v", r.name, r.id, last)
+		}
+	}()
+	wait.Eventually(r, r.name+" "+r.id+" is "+state, func() bool {
 		if got := r.get(r.token()); got.status == http.StatusOK {
-			if last = got.body; last[r.stateField] == state {
-				return
-			}
+			last = got.body
 		}
-		if time.Now().After(deadline) {
-			r.Fatalf("%s %s never became %s: %v", r.name, r.id, state, last)
-		}
-	}
+		return last[r.stateField] == state
+	})
 }
 
 // events lists what has happened to a row, from the beginning.
@@ -350,7 +351,7 @@ func (r *row) wantEnded(why string) {
 	r.becomes(r.ended)
 	r.wantEvents(r.ended)
 	r.wantReason(why)
-	r.eventually("its workflow ends", func() bool {
+	wait.Eventually(r, "its workflow ends", func() bool {
 		return r.status() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
 	r.wantEffects(0)
@@ -419,9 +420,10 @@ func (r *row) reset() {
 // finding waits until the reconciler has settled an incident of a row.
 func (r *row) finding(kind, done string) {
 	r.Helper()
-	r.eventually("the incident is listed as "+kind, func() bool {
-		list := r.call("GET", "/v1/findings?limit=200&workload="+r.name, adminToken, nil).want(r, http.StatusOK)
-		for _, item := range list["items"].([]any) {
+	wait.Eventually(r, "the incident is listed as "+kind, func() bool {
+		list := r.call("GET", "/v1/findings?limit=200&workload="+r.name, adminToken, nil)
+		items, _ := list.body["items"].([]any)
+		for _, item := range items {
 			f := item.(map[string]any)
 			if f["entity_id"] == r.id && f["finding"] == kind && f["done"] == done {
 				return true
@@ -476,7 +478,7 @@ func (s *rig) follow(token, after string) *eventStream {
 			time.Sleep(50 * time.Millisecond)
 		}
 	}()
-	s.eventually("the stream has begun", func() bool { return stream.place() != "" })
+	wait.Eventually(s, "the stream has begun", func() bool { return stream.place() != "" })
 	s.Cleanup(func() { <-over })
 	return stream
 }

@@ -12,6 +12,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"golang.org/x/sync/errgroup"
 
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/operations"
@@ -20,7 +21,13 @@ import (
 // TestWorkloads asks the same questions of every workload, all on one Stagecoach.
 func TestWorkloads(t *testing.T) {
 	t.Parallel()
-	w := newWorkloadRig(t, 4<<10, func(settings map[string]string) *rig { return newRig(t, settings) })
+	w := newWorkloadRig(t, 4<<10, func(settings map[string]string) *rig {
+		// So slow a stream looks as if it stood still: the kernel tells of free room in steps of many kilobytes.
+		settings["STAGECOACH_DELIVERY_CHUNK_TIMEOUT"] = "1h"
+		settings["STAGECOACH_DELIVERY_JOB_TIMEOUT"] = "1h"
+		settings["STAGECOACH_DELIVERY_HEARTBEAT_TIMEOUT"] = "1m" // no worker is lost here
+		return newRig(t, settings)
+	})
 	w.review()
 	w.pausePayments()
 
@@ -187,14 +194,14 @@ func askCancelledByCLI(w *workloadRig, of *workload) {
 	r := w.resting(of, w.person())
 	for _, command := range []string{"query --type state", "describe", "metadata"} {
 		words := strings.Fields("workflow " + command + " --workflow-id " + r.workflowID())
-		r.eventually(command+" shows its state", func() bool {
+		wait.Eventually(r, command+" shows its state", func() bool {
 			return strings.Contains(w.temporalCLI(words...), r.shown()[r.stateField].(string))
 		})
 	}
 
 	w.temporalCLI("workflow", "cancel", "--workflow-id", r.workflowID())
 	r.wantEnded(of.whyCLI)
-	r.eventually("operators find it by its end", func() bool {
+	wait.Eventually(r, "operators find it by its end", func() bool {
 		return slices.Contains(w.listed(`ExecutionStatus!="Running" AND Stage="`+of.ended+`"`), r.workflowID())
 	})
 }
@@ -237,7 +244,7 @@ func askTerminated(w *workloadRig, of *workload) {
 func askReset(w *workloadRig, of *workload) {
 	r := w.endableRow(of, w.person())
 	r.reset()
-	r.eventually("the new run shows the state", func() bool {
+	wait.Eventually(r, "the new run shows the state", func() bool {
 		return slices.Contains(w.listed(`ExecutionStatus="Running" AND Stage="`+of.rests+`"`), r.workflowID())
 	})
 	r.becomes(of.rests)
@@ -260,7 +267,7 @@ func askDecided(w *workloadRig, of *workload) {
 	r.end(r.token(), "end").want(w, http.StatusOK)
 	r.becomes(of.ended)
 	over := func() bool { return r.status() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING }
-	r.eventually("its workflow ends", over)
+	wait.Eventually(r, "its workflow ends", over)
 	r.resetToEach("has ended", r.status())
 	r.wantEffects(0)
 }
@@ -291,7 +298,7 @@ func (r *row) resetToEach(when string, status enumspb.WorkflowExecutionStatus) {
 
 		reset[kind] = true
 		r.temporalCLI("workflow", "reset", "--workflow-id", r.workflowID(), "--run-id", runID, "--event-id", fmt.Sprint(last), "--reason", "test")
-		r.eventually("the run after a reset before "+kind.String()+" is as the one before", func() bool {
+		wait.Eventually(r, "the run after a reset before "+kind.String()+" is as the one before", func() bool {
 			return r.status() == status && (status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING || r.shows(row[r.stateField].(string)))
 		})
 		ended := status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
@@ -321,10 +328,10 @@ func (r *row) shows(state string) bool {
 func (r *row) resetAfterTheEnd() {
 	r.Helper()
 	over := func() bool { return r.status() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING }
-	r.eventually("its workflow ends", over)
+	wait.Eventually(r, "its workflow ends", over)
 	row, events := r.shown(), r.events()
 	r.reset()
-	r.eventually("the new run ends", over)
+	wait.Eventually(r, "the new run ends", over)
 	if now := r.shown(); !reflect.DeepEqual(now, row) || !reflect.DeepEqual(r.events(), events) {
 		r.Errorf("after the reset it is %v, and was %v", now, row)
 	}
@@ -339,7 +346,7 @@ func askPaused(w *workloadRig, of *workload) {
 	r.becomes(of.rests)
 
 	r.unpause()
-	r.eventually("the update is taken", func() bool {
+	wait.Eventually(r, "the update is taken", func() bool {
 		got = r.end(r.token(), "paused")
 		return got.status != http.StatusConflict
 	})
@@ -469,7 +476,7 @@ func askFollowed(w *workloadRig, of *workload) {
 	r.end(r.by.token, "end").want(w, http.StatusOK)
 	r.wantEnded(of.why)
 	want := r.events()
-	w.eventually("the owner has the events", func() bool { return len(stream.of("", "")) >= len(want) })
+	wait.Eventually(w, "the owner has the events", func() bool { return len(stream.of("", "")) >= len(want) })
 
 	got := stream.of("", "")
 	for i, e := range got {
@@ -494,7 +501,7 @@ func askStreamed(w *workloadRig, of *workload) {
 func (r *row) wantStreamed() {
 	r.Helper()
 	var want, got []int64
-	r.eventually("the stream has the events", func() bool {
+	wait.Eventually(r, "the stream has the events", func() bool {
 		want, got = want[:0], got[:0]
 		for _, e := range r.events() {
 			want = append(want, e.Seq)

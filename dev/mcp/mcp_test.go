@@ -14,7 +14,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"stagecoach/api/client"
@@ -135,7 +137,8 @@ func TestAnotherClientWorksOffAGraph(t *testing.T) {
 
 // TestConformance runs the protocol's own suite. What it expects of its fixtures, and of parts of the protocol that are
 // not served, is listed in node/expected-failures.yaml with the reasons; both a new failure and one that no longer
-// occurs fail the test.
+// occurs fail the test when a second run has it too: scenarios have time limits of their own, which a busy machine may
+// exceed.
 func TestConformance(t *testing.T) {
 	program, folder := node(t)
 	target, err := url.Parse(running.Info.API)
@@ -156,13 +159,47 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	suite := exec.CommandContext(t.Context(), program,
-		filepath.Join(folder, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js"), "server",
-		"--url", withToken.URL+"/mcp", "--suite", "all", "--expected-failures", expected)
+	var first []string
+	for run := range 2 {
+		suite := exec.CommandContext(t.Context(), program,
+			filepath.Join(folder, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js"), "server",
+			"--url", withToken.URL+"/mcp", "--suite", "all", "--expected-failures", expected)
 
-	said, err := suite.CombinedOutput()
-	if err != nil {
+		said, err := suite.CombinedOutput()
+		if err == nil {
+			return
+		}
+
+		found := differences(string(said))
 		lines := slices.Collect(bytes.Lines(said))
-		t.Errorf("%v\n%s", err, bytes.Join(lines[max(0, len(lines)-120):], nil))
+		end := bytes.Join(lines[max(0, len(lines)-120):], nil)
+		if run == 0 && len(found) > 0 {
+			t.Logf("%v\n%s", err, end)
+			first = found
+			continue
+		}
+		if again := slices.DeleteFunc(found, func(one string) bool { return !slices.Contains(first, one) }); len(again) > 0 || len(found) == 0 {
+			t.Errorf("%v\n%s", err, end)
+		}
 	}
 }
+
+// differences lists what a report of the suite has against the expected failures.
+func differences(report string) (found []string) {
+	heading := ""
+	for line := range strings.Lines(report) {
+		line = strings.TrimSpace(ansi.ReplaceAllString(line, ""))
+		switch {
+		case strings.HasPrefix(line, "Stale baseline entries"), strings.HasPrefix(line, "Unexpected failures ("):
+			heading = line
+		case line == "":
+			heading = ""
+		case heading != "":
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// ansi is what makes a terminal change its colours.
+var ansi = regexp.MustCompile(`\x1b\[[0-9;]*m`)

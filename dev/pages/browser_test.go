@@ -17,6 +17,8 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"stagecoach/dev/wait"
 )
 
 // browser is one tab of Chromium. Any error that it reports, including violations of the Content-Security-Policy, fails
@@ -70,6 +72,10 @@ func newBrowser(t *testing.T, base string) *browser {
 	b.must(err)
 	_, err = chromedp.Call(ctx, runtime.Enable, cdp.Empty{})
 	b.must(err)
+
+	// The tabs share one browser, whose window gives only one of them the keyboard.
+	_, err = chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	b.must(err)
 	t.Cleanup(b.wantNoErrors)
 	return b
 }
@@ -103,22 +109,39 @@ func (b *browser) wantNoErrors() {
 	b.errors = nil
 }
 
-// wantStatus expects the browser to have reported a response with this status, and nothing else.
+// wantStatus waits until the browser reports a response with this status, which then no longer counts as an error. The
+// report may come after the page.
 func (b *browser) wantStatus(status int) {
 	b.Helper()
 	want := fmt.Sprintf("status of %d", status)
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	b.until("the browser reports a "+want, func() bool {
 		b.mu.Lock()
-		reported := slices.ContainsFunc(b.errors, func(text string) bool { return strings.Contains(text, want) })
-		b.errors = slices.DeleteFunc(b.errors, func(text string) bool { return strings.Contains(text, want) })
-		b.mu.Unlock()
-		if reported {
-			return
+		defer b.mu.Unlock()
+		at := slices.IndexFunc(b.errors, func(text string) bool { return strings.Contains(text, want) })
+		if at >= 0 {
+			b.errors = slices.Delete(b.errors, at, at+1)
 		}
-		if time.Now().After(deadline) {
-			b.Fatalf("the browser reports no %s", want)
+		return at >= 0
+	})
+}
+
+// until is wait.Eventually that logs what the page shows when it waits in vain, and ends with the tab.
+func (b *browser) until(what string, holds func() bool) {
+	b.Helper()
+	held := false
+	defer func() {
+		if !held {
+			text, err := b.reads()
+			b.Logf("the page shows (%v)\n%s", err, text)
 		}
-	}
+	}()
+	wait.Eventually(b.T, what, func() bool {
+		if err := b.ctx.Err(); err != nil {
+			b.Fatalf("the tab has ended (%v) before: %s", err, what)
+		}
+		return holds()
+	})
+	held = true
 }
 
 func (b *browser) open(path string) {
@@ -146,24 +169,42 @@ func (b *browser) withoutScripts() {
 	b.must(err)
 }
 
+// reads is what a person reads in the page's main part. It fails while the browser goes from one page to the next.
+func (b *browser) reads() (string, error) {
+	return chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector("main")?.innerText ?? ""`))
+}
+
 // text is what a person reads in the page's main part.
-func (b *browser) text() string {
+func (b *browser) text() (text string) {
 	b.Helper()
-	return evaluate[string](b, `document.querySelector("main")?.innerText ?? ""`)
+	b.until("the page can be read", func() (ok bool) {
+		var err error
+		text, err = b.reads()
+		return err == nil
+	})
+	return text
 }
 
 // shows waits until the page shows a text.
 func (b *browser) shows(want string) {
 	b.Helper()
-	var text string
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if text = b.text(); strings.Contains(text, want) {
-			return
+	b.until(fmt.Sprintf("the page shows %q", want), func() bool {
+		text, err := b.reads()
+		return err == nil && strings.Contains(text, want)
+	})
+}
+
+// becomes reloads the page until it shows a text, as a person without scripts does.
+func (b *browser) becomes(want string) {
+	b.Helper()
+	b.until(fmt.Sprintf("the page shows %q after a load", want), func() bool {
+		if text, err := b.reads(); err == nil && strings.Contains(text, want) {
+			return true
 		}
-		if time.Now().After(deadline) {
-			b.Fatalf("the page does not show %q:\n%s", want, text)
-		}
-	}
+		time.Sleep(200 * time.Millisecond)
+		_ = chromedp.Do(b.ctx, chromedp.Reload())
+		return false
+	})
 }
 
 // refused waits until the page says that something was refused: the code is under the details.
@@ -184,11 +225,19 @@ func (b *browser) hides(text string) {
 // eventually waits until a script in the page returns true.
 func (b *browser) eventually(script string) {
 	b.Helper()
-	for deadline := time.Now().Add(time.Minute); !evaluate[bool](b, script); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			b.Fatalf("the page never has %s:\n%s", script, b.text())
-		}
-	}
+	b.until(script, func() bool { return b.asks(script) })
+}
+
+// asks evaluates a condition; false while the page changes.
+func (b *browser) asks(condition string) bool {
+	holds, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](condition))
+	return err == nil && holds
+}
+
+// isLive waits until the page is connected to its events.
+func (b *browser) isLive() {
+	b.Helper()
+	b.eventually(`document.querySelector("[data-link].on") !== null`)
 }
 
 // press presses the button or link with this selector and waits for the next page.
@@ -243,10 +292,4 @@ func (b *browser) click(path string) {
 func (b *browser) fill(selector, text string) {
 	b.Helper()
 	b.must(chromedp.Do(b.ctx, chromedp.SendKeys(chromedp.CSS(selector), text)))
-}
-
-func (b *browser) reload() {
-	b.Helper()
-	time.Sleep(200 * time.Millisecond)
-	b.must(chromedp.Do(b.ctx, chromedp.Reload()))
 }

@@ -25,9 +25,7 @@ func TestAChatWithTheBot(t *testing.T) {
 	b.shows("Folder:")
 	b.tap("Download")
 	b.shows("Delivered")
-	if !evaluate[bool](b, `document.querySelector('main a[href$="/document"]') !== null`) {
-		t.Errorf("there is no document to open:\n%s", b.text())
-	}
+	b.eventually(`document.querySelector('main a[href$="/document"]') !== null`)
 	b.accessible("the chat")
 }
 
@@ -50,13 +48,18 @@ func TestFromAWishToTheBook(t *testing.T) {
 	b.shows("(inn-dead.epub)")
 	b.tap("1. ", "40")
 	b.tap("Add", title)
-	b.eventually(`[...document.querySelectorAll('main a[href$="/document"]')].filter((a) => a.innerText.includes("` + title + `")).length === 1`)
+	documents := `[...document.querySelectorAll('main a[href$="/document"]')].filter((a) => a.innerText.includes("` + title + `")).length`
+	b.eventually(documents + ` > 0`)
+	b.eventually(`/#\d+ ` + title + `/.test(document.querySelector("main").innerText)`)
 
 	person := signedIn(t, running.Info.AdminToken)
 	person.open("/downloads/" + regexp.MustCompile(`#(\d+) ` + title).FindStringSubmatch(b.text())[1])
 	person.shows("next source")
 	person.open("/books?q=" + url.QueryEscape(title))
 	person.shows("text: in the library")
+	if n := evaluate[int](b, documents); n != 1 {
+		t.Errorf("%d documents:\n%s", n, b.text())
+	}
 	if list := opds(t, "/opds/search?q="+url.QueryEscape(title)); strings.Count(list, "<entry>") != 1 || !strings.Contains(list, title) {
 		t.Errorf("a reading app has %s", list)
 	}

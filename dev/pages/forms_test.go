@@ -96,7 +96,7 @@ func TestStepsFollowTheTask(t *testing.T) {
 		b.press(`footer button[value="` + language + `"]`)
 		id := begun()
 		b.open("/tasks/" + id)
-		b.eventually(`!!document.querySelector(".link-state.on")`)
+		b.isLive()
 		b.fill("#comment", "half a sen")
 		ends(id)
 		b.eventually(`!document.querySelector("button[value=DONE]") && !!document.querySelector("button[value=comment]")`)

@@ -21,32 +21,33 @@ func TestKeyboardAlone(t *testing.T) {
 	b := newBrowser(t, running.Info.API)
 	b.open("/files")
 	b.tabTo("#token")
-	b.keys(running.Info.UserToken + kb.Enter)
+	b.goes(running.Info.UserToken + kb.Enter)
+	b.becomes("keyboard.bin") // the list may be older than the file
 
 	b.tabTo(`li form button[aria-label="Send to my chat: keyboard.bin"]`)
-	b.keys(" ")
+	b.goes(" ")
 	b.tabTo(`form[action$="/cancel"] button`)
-	b.keys(kb.Enter)
+	b.goes(kb.Enter)
 	b.shows("cancelled")
 
 	b.tabTo(`nav a[href="/books"]`)
-	b.keys(kb.Enter)
+	b.goes(kb.Enter)
 	b.tabTo(`a[href="/books/new"]`)
-	b.keys(kb.Enter)
+	b.goes(kb.Enter)
 	b.tabTo("#title")
 	b.keys("Of keys")
 	b.tabTo("#author")
-	b.keys("A. Cartwright" + kb.Enter)
+	b.goes("A. Cartwright" + kb.Enter)
 	b.tabTo("#source_url")
 	b.keys(seed(t, torrentsim.TorrentSpec{Name: "keys.mp3", Size: 1 << 20}))
 	b.tabTo(`form[method="post"] button[value="audio"]`)
-	b.keys(" ")
+	b.goes(" ")
 	b.shows("Completed")
 
 	b.tabTo(`a[href="/account"]`)
-	b.keys(kb.Enter)
+	b.goes(kb.Enter)
 	b.tabTo(`form[action="/sign-out"] button`)
-	b.keys(kb.Enter)
+	b.goes(kb.Enter)
 	b.shows("Sign in")
 	b.open("/downloads")
 	b.shows("Sign in")
@@ -57,12 +58,18 @@ func TestSkipLink(t *testing.T) {
 	t.Parallel()
 	b := signedIn(t, running.Info.UserToken)
 	b.open("/books")
+	b.eventually(`document.hasFocus() && document.readyState === "complete"`)
 	b.keys(kb.Tab)
-	if seen := evaluate[bool](b, `document.activeElement.matches(".skip") && document.activeElement.getBoundingClientRect().left >= 0`); !seen {
+	b.eventually(`document.activeElement !== document.body`)
+	if !evaluate[bool](b, `document.activeElement.matches(".skip")`) {
 		t.Errorf("the first Tab leads to %s", b.focused())
 	}
+	b.eventually(`document.activeElement.getBoundingClientRect().left >= 0`)
+
 	b.keys(kb.Enter)
+	b.eventually(`location.hash !== ""`)
 	b.keys(kb.Tab)
+	b.eventually(`!document.activeElement.matches("body, .skip")`)
 	if !evaluate[bool](b, `document.querySelector("main").contains(document.activeElement)`) {
 		t.Errorf("behind the link comes %s", b.focused())
 	}
@@ -71,7 +78,7 @@ func TestSkipLink(t *testing.T) {
 // held puts a file into the shared folder that is not served while the test runs.
 func held(t *testing.T, name string) {
 	t.Helper()
-	running.Yandex.AddFault(sim.Fault{Match: name, Kind: "slow", Delay: time.Minute})
+	running.Yandex.AddFault(sim.Fault{Match: name, Kind: "slow", Delay: time.Hour})
 	if err := os.WriteFile(filepath.Join(running.DropFolder(), name), []byte("held"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +88,14 @@ func held(t *testing.T, name string) {
 func (b *browser) keys(keys string) {
 	b.Helper()
 	b.must(chromedp.Do(b.ctx, chromedp.KeyEvent(keys)))
+}
+
+// goes presses keys that lead to another page, and waits for that one.
+func (b *browser) goes(keys string) {
+	b.Helper()
+	evaluate[int](b, `window.isLeft = 1`)
+	b.keys(keys)
+	b.eventually(`window.isLeft === undefined && document.readyState === "complete"`)
 }
 
 // focused names what has the focus.
@@ -93,23 +108,17 @@ func (b *browser) focused() string {
 // still be loading, without its styles, or its window may not have the focus yet, without which no element shows it.
 func (b *browser) tabTo(selector string) {
 	b.Helper()
-	for deadline := time.Now().Add(time.Minute); !b.asks("document.activeElement?.matches(`" + selector + "`) ?? false"); {
-		if time.Now().After(deadline) {
-			b.Fatalf("Tab does not lead to %s:\n%s", selector, b.text())
+	b.until("Tab leads to "+selector, func() bool {
+		if b.asks("document.activeElement?.matches(`" + selector + "`) ?? false") {
+			return true
 		}
-
-		b.keys(kb.Tab)
+		_ = chromedp.Do(b.ctx, chromedp.KeyEvent(kb.Tab))
 		if b.asks(`(() => {
 			const focused = document.activeElement ?? document.body, style = getComputedStyle(focused);
 			return document.readyState === "complete" && document.hasFocus() && focused !== document.body && (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2);
 		})()`) {
 			b.Errorf("the focus is not visible on %s", b.focused())
 		}
-	}
-}
-
-// asks evaluates a condition; false while the page changes.
-func (b *browser) asks(condition string) bool {
-	holds, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](condition))
-	return err == nil && holds
+		return false
+	})
 }

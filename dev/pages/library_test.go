@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 )
 
@@ -56,19 +56,10 @@ func (b *browser) askFor(address, medium string) {
 	b.shows("History")
 }
 
-// becomes reloads the page until it shows a text, as a person without scripts does.
-func (b *browser) becomes(want string) {
-	b.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(b.text(), want); b.reload() {
-		if time.Now().After(deadline) {
-			b.Fatalf("the page does not show %q:\n%s", want, b.text())
-		}
-	}
-}
-
-// TestLibraryDownload adds a book and downloads it: the open page shows the progress and the end without a reload, and
-// the book's page shows the medium.
-func TestLibraryDownload(t *testing.T) {
+// TestNightLibraryDownload adds a book and downloads it: the open page shows the progress and the end without a reload,
+// and the book's page shows the medium.
+func TestNightLibraryDownload(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	running.WebSeed.SetSpeed(2 << 20)
 	b := signedIn(t, libraryReader(t, "Live reader").Token)
@@ -80,14 +71,12 @@ func TestLibraryDownload(t *testing.T) {
 	evaluate[int](b, `window.loadedOnce = 1`)
 
 	var seen []float64 // with just events there would be one
-	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(b.text(), "Completed"); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it does not complete:\n%s", b.text())
-		}
+	b.until("it completes", func() bool {
 		if value := evaluate[float64](b, `document.querySelector("main progress")?.value ?? 0`); value > 0 && value < 100 && !slices.Contains(seen, value) {
 			seen = append(seen, value)
 		}
-	}
+		return strings.Contains(b.text(), "Completed")
+	})
 
 	if len(seen) < 3 || evaluate[int](b, `window.loadedOnce ?? 0`) != 1 {
 		t.Errorf("while it was downloaded the open page showed %v", seen)
@@ -101,8 +90,9 @@ func TestLibraryDownload(t *testing.T) {
 	b.shows("A Treatise on Wheels")
 }
 
-// TestLibraryWithoutScripts searches, adds, downloads, cancels and retries without scripts.
-func TestLibraryWithoutScripts(t *testing.T) {
+// TestNightLibraryWithoutScripts searches, adds, downloads, cancels and retries without scripts.
+func TestNightLibraryWithoutScripts(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	b := newBrowser(t, running.Info.API)
 	b.withoutScripts()
@@ -154,9 +144,10 @@ func TestLibraryWithoutScripts(t *testing.T) {
 	b.shows("audio: in the library")
 }
 
-// TestLibraryRefusedForm leaves a page open whose form was refused: what happens meanwhile appears, and the reason and
-// the person's input stay.
-func TestLibraryRefusedForm(t *testing.T) {
+// TestNightLibraryRefusedForm leaves a page open whose form was refused: what happens meanwhile appears, and the reason
+// and the person's input stay.
+func TestNightLibraryRefusedForm(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	reader := libraryReader(t, "Refused reader")
 	b := signedIn(t, reader.Token)
@@ -166,7 +157,7 @@ func TestLibraryRefusedForm(t *testing.T) {
 	b.press(`form[method="post"] button[value="audio"]`)
 	b.refused("VALIDATION_ERROR")
 	b.wantStatus(http.StatusUnprocessableEntity)
-	b.shows("live")
+	b.isLive()
 
 	_, err := client.Ask[shape.Download](t.Context(), &client.Client{Base: running.Info.API, Token: reader.Token}, client.Call{
 		Method: http.MethodPost, Path: "/v1/downloads", IdempotencyKey: t.Name(), Body: map[string]string{
@@ -181,9 +172,10 @@ func TestLibraryRefusedForm(t *testing.T) {
 	}
 }
 
-// TestLibraryLooks shows downloads of every state, in both color schemes and widths, and the hints of an empty library
-// and list.
-func TestLibraryLooks(t *testing.T) {
+// TestNightLibraryLooks shows downloads of every state, in both color schemes and all widths, and the hints of an empty
+// library and list.
+func TestNightLibraryLooks(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	reader := libraryReader(t, "Reader of everything")
 	b := signedIn(t, reader.Token)

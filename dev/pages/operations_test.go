@@ -10,6 +10,7 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
+	"stagecoach/dev/night"
 )
 
 // found is what the service records about itself, in each state. The monitor ends incidents without a cause, so these
@@ -49,8 +50,10 @@ func TestOperations(t *testing.T) {
 	)
 }
 
-// TestOperationsWithoutScripts adds a user, and does everything that an administrator can do to one, without scripts.
-func TestOperationsWithoutScripts(t *testing.T) {
+// TestNightOperationsWithoutScripts adds a user, and does everything that an administrator can do to one, without
+// scripts.
+func TestNightOperationsWithoutScripts(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	b := newBrowser(t, running.Info.API)
 	b.withoutScripts()
@@ -102,21 +105,22 @@ func TestOperationsWithoutScripts(t *testing.T) {
 	}
 }
 
-// TestOperationsAreLive watches the status during deliveries. The page follows events, and shows counts that may be 15
-// s old: it changes with an event after that.
-func TestOperationsAreLive(t *testing.T) {
+// TestNightOperationsAreLive watches the status during deliveries. The page follows events, and shows counts that may be
+// 15 s old: it changes with an event after that.
+func TestNightOperationsAreLive(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	b := signedIn(t, running.Info.AdminToken)
 	b.open("/operations")
-	b.shows("live")
+	b.isLive()
 	evaluate[int](b, `window.loadedOnce = 1`)
 	evaluate[int](b, `window.before = document.querySelector("main .facts dd").innerText; 1`)
 	changed := `document.querySelector("main .facts dd").innerText !== window.before`
-	for tries := 0; tries < 10 && !evaluate[bool](b, changed); tries++ {
+	b.until("the page changes", func() bool {
 		deliver(t, "small.txt")
 		time.Sleep(4 * time.Second)
-	}
-	b.eventually(changed)
+		return b.asks(changed)
+	})
 	if evaluate[int](b, `window.loadedOnce ?? 0`) != 1 {
 		t.Error("the page was loaded again")
 	}

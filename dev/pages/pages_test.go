@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"stagecoach/api/shape"
 	"stagecoach/api/words"
 	"stagecoach/dev/stack"
+	"stagecoach/dev/wait"
 	"stagecoach/dev/wire"
 	"stagecoach/starter/terminal"
 )
@@ -41,6 +43,9 @@ func run(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(state)
+	if err := os.Setenv("TMPDIR", state); err != nil { // Chromium leaves a folder in it
+		panic(err)
+	}
 
 	// A stalled source of a download soon gives way to the next.
 	if err := os.Setenv("STAGECOACH_DOWNLOAD_NEXT_AFTER", "3s"); err != nil {
@@ -100,32 +105,27 @@ func (b *browser) signOut() {
 	b.errors = nil
 }
 
-// deliver requests a delivery from the API and waits for its end.
-func deliver(t *testing.T, name string) shape.Delivery {
+// deliver requests a delivery from the API, once the shared folder lists the file.
+func deliver(t *testing.T, name string) (made shape.Delivery) {
 	t.Helper()
-	files, err := client.Ask[shape.FileList](t.Context(), api(), client.Call{Method: http.MethodGet, Path: "/v1/files"})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for _, file := range files.Items {
-		if file.Name != name {
-			continue
-		}
-
-		made, err := client.Ask[shape.Delivery](t.Context(), api(), client.Call{
-			Method: http.MethodPost, Path: "/v1/deliveries", Body: map[string]string{"file_id": file.FileID},
-			IdempotencyKey: fmt.Sprint(t.Name(), time.Now().UnixNano()),
-		})
+	key := fmt.Sprint(t.Name(), time.Now().UnixNano())
+	wait.Eventually(t, "a delivery of "+name+" is made", func() bool {
+		files, err := client.Ask[shape.FileList](t.Context(), api(), client.Call{Method: http.MethodGet, Path: "/v1/files"})
 		if err != nil {
-			t.Fatal(err)
+			return false
 		}
 
-		return made
-	}
-
-	t.Fatalf("there is no file %s", name)
-	return shape.Delivery{}
+		at := slices.IndexFunc(files.Items, func(file shape.File) bool { return file.Name == name })
+		if at < 0 {
+			return false
+		}
+		made, err = client.Ask[shape.Delivery](t.Context(), api(), client.Call{
+			Method: http.MethodPost, Path: "/v1/deliveries", Body: map[string]string{"file_id": files.Items[at].FileID},
+			IdempotencyKey: key,
+		})
+		return err == nil
+	})
+	return made
 }
 
 // TestEveryPage opens the pages that belong to no workload, and those of deliveries.
@@ -144,22 +144,15 @@ type look struct {
 	width            int64
 }
 
-// looks are two, which cover both languages, color schemes and widths; with STAGECOACH_LOOKS=schemes each color scheme
-// at both widths in English; with all also a tablet, a wide screen and the other language.
+// looks are two, which cover both languages, both color schemes and two widths; with STAGECOACH_LOOKS=all each language in
+// each color scheme, also on a tablet and a wide screen.
 func looks() (all []look) {
-	languages, widths := []string{words.English}, []int64{1280, 390}
-	switch wanted := os.Getenv("STAGECOACH_LOOKS"); wanted {
-	case "":
+	if os.Getenv("STAGECOACH_LOOKS") != "all" {
 		return []look{{words.English, "light", 1280}, {words.Russian, "dark", 390}}
-	case "all":
-		languages, widths = append(languages, words.Russian), append(widths, 768, 1920)
-	case "schemes":
-	default:
-		panic("STAGECOACH_LOOKS is schemes or all: " + wanted)
 	}
-	for _, language := range languages {
+	for _, language := range []string{words.English, words.Russian} {
 		for _, scheme := range []string{"light", "dark"} {
-			for _, width := range widths {
+			for _, width := range []int64{1280, 390, 768, 1920} {
 				all = append(all, look{language, scheme, width})
 			}
 		}
@@ -207,7 +200,7 @@ func TestAPageIsLive(t *testing.T) {
 	line := wire.New(t, running.Info.API)
 	b := signedInAt(t, line.URL, running.Info.UserToken)
 	b.open("/deliveries")
-	b.shows("live")
+	b.isLive()
 	evaluate[int](b, `window.loadedOnce = 1`)
 
 	deliver(t, "other.bin")
@@ -221,14 +214,8 @@ func TestAPageIsLive(t *testing.T) {
 	b.shows("not connected")
 	again := deliver(t, "small.txt")
 	line.Mend()
-	b.shows("live")
-	want := fmt.Sprintf(`document.querySelector('main a[href="/deliveries/%s"]') !== null`, again.ID)
-
-	for deadline := time.Now().Add(time.Minute); !evaluate[bool](b, want); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the delivery of the meantime is not shown:\n%s", b.text())
-		}
-	}
+	b.isLive()
+	b.eventually(fmt.Sprintf(`document.querySelector('main a[href="/deliveries/%s"]') !== null`, again.ID))
 
 	b.mu.Lock()
 	b.errors = nil // the outage is one
@@ -257,12 +244,7 @@ func TestWithoutScripts(t *testing.T) { // before the others: it ends all sessio
 	b.press(`a[href="/files?path=%2ffolder"]`)
 	b.press(`button[name="file_id"]`)
 	b.shows("inside.txt")
-
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(b.text(), "delivered"); b.reload() {
-		if time.Now().After(deadline) {
-			t.Fatalf("it is not delivered:\n%s", b.text())
-		}
-	}
+	b.becomes("delivered")
 
 	b.press(`button[name="file_id"]`) // again
 	b.shows("inside.txt")

@@ -7,13 +7,15 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/sim/torrentsim"
 )
 
-// TestPlayedInRussian uses the service with the keyboard, in Russian: it sends a file, works through a graph of tasks,
-// downloads a book, buys Stars, and has an administrator retry a failed purchase.
-func TestPlayedInRussian(t *testing.T) {
+// TestNightPlayedInRussian uses the service with the keyboard, in Russian: it sends a file, works through a graph of
+// tasks, downloads a book, buys Stars, and has an administrator retry a failed purchase.
+func TestNightPlayedInRussian(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	b := newBrowser(t, running.Info.API)
 	b.entersInRussian(running.Info.UserToken)
@@ -24,7 +26,7 @@ func TestPlayedInRussian(t *testing.T) {
 
 	b.follows(`nav a[href="/tasks"]`)
 	b.follows(`a[href="/tasks/workspaces"]`)
-	b.types("#name", "Двор"+kb.Enter)
+	b.enters("#name", "Двор")
 	b.follows(`a[href^="/tasks/batch"]`)
 	b.types("#tasks", `[{"ref": "plan", "title": "Начертить план"}, {"title": "Построить дом", "blocked_by": ["plan"]}]`)
 	b.follows("main form .primary")
@@ -40,13 +42,13 @@ func TestPlayedInRussian(t *testing.T) {
 
 	b.follows(`nav a[href="/books"]`)
 	b.follows(`a[href="/books/new"]`)
-	b.types("#title", "О дорогах"+kb.Enter)
+	b.enters("#title", "О дорогах")
 	b.types("#source_url", seed(t, torrentsim.TorrentSpec{Name: "roads.epub", Size: 1 << 20}))
 	b.follows(`form[method="post"] button[value="text"]`)
 	b.shows("Завершена")
 
 	b.follows(`nav a[href="/stars"]`)
-	b.types("#number", "57"+kb.Enter)
+	b.enters("#number", "57")
 	b.eventually(`document.querySelector('a[href^="ton:"]') !== null`)
 	b.shows("Звёзд: 57")
 	order, err := url.Parse(evaluate[string](b, `document.querySelector('a[href^="ton:"]').getAttribute("href")`))
@@ -74,16 +76,23 @@ func (b *browser) entersInRussian(token string) {
 	b.Helper()
 	b.open("/")
 	b.follows(`footer button[value="ru"]`)
-	b.eventually(`document.documentElement?.lang === "ru"`) // before anything is typed: the page reloads
-	b.types("#token", token+kb.Enter)
+	b.eventually(`document.documentElement?.lang === "ru"`)
+	b.enters("#token", token)
 	b.shows("Главная")
 }
 
-// follows goes to a link or a button with Tab and presses Enter.
+// follows goes to a link or a button with Tab, presses Enter, and waits for the next page.
 func (b *browser) follows(selector string) {
 	b.Helper()
 	b.tabTo(selector)
-	b.keys(kb.Enter)
+	b.goes(kb.Enter)
+}
+
+// enters goes to a field with Tab, types into it, presses Enter, and waits for the next page.
+func (b *browser) enters(selector, text string) {
+	b.Helper()
+	b.tabTo(selector)
+	b.goes(text + kb.Enter)
 }
 
 // types goes to a field with Tab and types into it.

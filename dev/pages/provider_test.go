@@ -9,14 +9,16 @@ import (
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
-	"stagecoach/dev/sim/simtest"
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/store/account"
 )
 
-// TestSigningInWithAProvider follows a new person: they cancel at first, then choose who they are at the provider,
+// TestNightSigningInWithAProvider follows a new person: they cancel at first, then choose who they are at the provider,
 // wait, are approved, and sign in.
-func TestSigningInWithAProvider(t *testing.T) {
+func TestNightSigningInWithAProvider(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	b := newBrowser(t, running.Info.API)
 	b.open("/sign-in?next=/files")
@@ -44,7 +46,7 @@ func TestSigningInWithAProvider(t *testing.T) {
 			return strings.Contains(m.Text, "Boris Petrov")
 		})
 	}
-	simtest.Eventually(t, "the administrator gets a message", announced)
+	wait.Eventually(t, "the administrator gets a message", announced)
 	approve(t, "Boris Petrov")
 	choose()
 	b.shows("small.txt") // the page to which the first button led

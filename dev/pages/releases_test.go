@@ -4,13 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/sim/torznabsim"
 )
 
-// TestReleasePicked finds releases on a book's page, picks one, and has the book: only the worker fetches the indexer's
-// file, with its key.
-func TestReleasePicked(t *testing.T) {
+// TestNightReleasePicked finds releases on a book's page, picks one, and has the book: only the worker fetches the
+// indexer's file, with its key.
+func TestNightReleasePicked(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	title := "Harness and Bridle"
 	for _, name := range []string{"harness.epub", "harness-2.epub"} {

@@ -178,6 +178,5 @@ func begin(t *testing.T) {
 	send[shape.Task](t, task(0)+"/status", map[string]any{"to": "DONE", "comment": "There are twelve"})
 	send[shape.Task](t, task(5)+"/status", map[string]any{"to": "BLOCKED", "comment": "The mill is closed until Monday"})
 
-	time.Sleep(3 * time.Second) // until the shared folder is read again
 	deliver(t, "atlas-of-roads.pdf")
 }

@@ -9,16 +9,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/jackc/pgx/v5"
 	"rsc.io/qr"
 
 	"stagecoach/api/client"
 	"stagecoach/api/shape"
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/stack"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -30,17 +30,22 @@ func root() *client.Client {
 // transactionOf waits until the transaction of a deposit is as wanted.
 func transactionOf(t *testing.T, hash string, wanted func(shape.Transaction) bool) shape.Transaction {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		got, err := client.Ask[shape.Transaction](
+	var got shape.Transaction
+	var err error
+	held := false
+	defer func() {
+		if !held {
+			t.Logf("transaction %s is %+v: %v", hash, got, err)
+		}
+	}()
+	wait.Eventually(t, "the transaction is as wanted", func() bool {
+		got, err = client.Ask[shape.Transaction](
 			context.WithoutCancel(t.Context()), root(), client.Call{Method: http.MethodGet, Path: "/v1/transactions/" + hash},
 		)
-		if err == nil && wanted(got) {
-			return got
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("transaction %s is %+v: %v", hash, got, err)
-		}
-	}
+		held = err == nil && wanted(got)
+		return held
+	})
+	return got
 }
 
 // unlucky pays for Stars for somebody who cannot be gifted any, and waits for the failure.
@@ -52,21 +57,6 @@ func unlucky(t *testing.T, username string) (hash string) {
 	hash = deposit(t, username+" 50")
 	transactionOf(t, hash, func(t shape.Transaction) bool { return t.Status == lifecycle.TransactionFailed })
 	return hash
-}
-
-// eventuallyShows is shows for a page that reloads meanwhile.
-func (b *browser) eventuallyShows(want string) {
-	b.Helper()
-	var text string
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		found, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector("main")?.innerText ?? ""`))
-		if text = found; err == nil && strings.Contains(text, want) {
-			return
-		}
-		if time.Now().After(deadline) {
-			b.Fatalf("the page does not show %q:\n%s", want, text)
-		}
-	}
 }
 
 var oneRun = regexp.MustCompile(`M(\d+) (\d+)h(\d+)v1H\d+z`)
@@ -135,7 +125,7 @@ func TestTransactionsStarsBought(t *testing.T) {
 	b.must(err)
 
 	b.open("/stars")
-	b.shows("live")
+	b.isLive()
 	hash, err := running.Chain.Deposit(tonsim.Deposit{
 		From: "0:" + strings.Repeat("ab", 32), AmountNano: nano, Comment: order.Query().Get("text"),
 	})
@@ -144,7 +134,7 @@ func TestTransactionsStarsBought(t *testing.T) {
 	key := transactionOf(t, hash, func(shape.Transaction) bool { return true }).ReceiptKey
 	anybody := newBrowser(t, running.Info.API)
 	anybody.open("/receipts/" + key)
-	anybody.eventuallyShows("Thank you!")
+	anybody.shows("Thank you!")
 	anybody.accessible("a receipt")
 	if text := anybody.text(); !strings.Contains(text, hash) || strings.Contains(text, "still to come") {
 		t.Errorf("the receipt shows\n%s", text)
@@ -167,7 +157,7 @@ func TestThePaymentPageSeesTheTransfer(t *testing.T) {
 		username := "seen_in_" + language
 		b.must(running.Fragment.SetUser(username, "user"))
 		b.open("/stars/pay?username=" + username + "&stars=50")
-		b.eventually(`!!document.querySelector(".link-state.on")`)
+		b.isLive()
 		b.accessible("the payment page")
 		amount := evaluate[string](b, `window.loadedOnce = document.querySelector("#amount").textContent`)
 
@@ -203,8 +193,9 @@ func TestThePaymentPageSeesTheTransfer(t *testing.T) {
 	}
 }
 
-// TestTransactionsReceiptsAreNotGuessed opens nonexistent receipts.
-func TestTransactionsReceiptsAreNotGuessed(t *testing.T) {
+// TestNightTransactionsReceiptsAreNotGuessed opens nonexistent receipts.
+func TestNightTransactionsReceiptsAreNotGuessed(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	hash := unlucky(t, "shy_secret")
 	anybody := newBrowser(t, running.Info.API)
@@ -240,9 +231,10 @@ func sql(t *testing.T, statement string, args ...any) {
 	}
 }
 
-// TestTransactionsRetried retries a failed purchase without scripts, some time after the administrator signed in: the
-// page first requires a confirmation of identity.
-func TestTransactionsRetried(t *testing.T) {
+// TestNightTransactionsRetried retries a failed purchase without scripts, some time after the administrator signed in:
+// the page first requires a confirmation of identity.
+func TestNightTransactionsRetried(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	hash := unlucky(t, "shy_retried")
 	token := administrator(t, "Retrying Rita")
@@ -266,12 +258,7 @@ func TestTransactionsRetried(t *testing.T) {
 	b.fill("#comment-retry", "Fragment takes it now")
 	b.press(`form[action$="/retry"] button`)
 	b.shows("Fragment takes it now")
-
-	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(b.text(), "payment kept by its receiver"); b.reload() {
-		if time.Now().After(deadline) {
-			t.Fatalf("it is not bought:\n%s", b.text())
-		}
-	}
+	b.becomes("payment kept by its receiver")
 }
 
 // inReview creates a transaction in processing that waits for an administrator.
@@ -285,8 +272,9 @@ func inReview(t *testing.T, lt int64) (hash string) {
 	return hash
 }
 
-// TestTransactionsReviewed ends a review, pauses payments and resumes them, without scripts.
-func TestTransactionsReviewed(t *testing.T) {
+// TestNightTransactionsReviewed ends a review, pauses payments and resumes them, without scripts.
+func TestNightTransactionsReviewed(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	hash := inReview(t, 7)
 	b := newBrowser(t, running.Info.API)
@@ -309,12 +297,7 @@ func TestTransactionsReviewed(t *testing.T) {
 	b.shows("the wallet moves")
 	b.press(`form[action$="/resume"] button`)
 	b.shows("Nothing stops payments")
-
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(b.text(), "equal to the nano"); b.reload() {
-		if time.Now().After(deadline) {
-			t.Fatalf("the money does not add up:\n%s", b.text())
-		}
-	}
+	b.becomes("equal to the nano")
 }
 
 // TestTransactionsPages opens each page with transactions in each state.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"stagecoach/dev/wait"
 )
 
 // helperDir, when set, makes the test program start servers in that folder and wait to be killed.
@@ -41,11 +43,11 @@ func helper(dir string) {
 	}
 
 	fmt.Println("started", p.process.cmd.Process.Pid, t.process.cmd.Process.Pid, torrents)
-	time.Sleep(time.Minute)
+	time.Sleep(2 * wait.Patience) // the test kills it
 }
 
 func testContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -66,13 +68,4 @@ func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.String()
-}
-
-func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(within); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("after %v still not: %s", within, what)
-		}
-	}
 }

@@ -58,6 +58,12 @@ func claimBlock() bool {
 	return true
 }
 
+// HoldPorts keeps the block of a port for a process that has ended and is started again: no other process takes a block
+// that somebody holds.
+func HoldPorts(port int) (net.Listener, error) {
+	return net.Listen("tcp", loopback(port-(port-firstPort)%blockSize))
+}
+
 // PreferPort returns the requested port if it is free, otherwise another one. Zero means any free port.
 func PreferPort(port int) (int, error) {
 	if port > 0 && portIsFree(port) {

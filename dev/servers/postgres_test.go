@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"stagecoach/dev/night"
 )
 
 func startPostgres(t *testing.T, o PostgresOptions) *Postgres {
@@ -60,7 +62,8 @@ func wantMark(t *testing.T, p *Postgres) {
 	exec1(t, p, "INSERT INTO mark SELECT n + 1 FROM mark")
 }
 
-func TestPostgresKeepsItsData(t *testing.T) {
+func TestLongPostgresKeepsItsData(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "deep", "below")
 	var log logBuffer
@@ -136,7 +139,8 @@ func TestPostgresOutages(t *testing.T) {
 }
 
 // A server whose owner is gone, as on systems that do not signal it then.
-func TestPostgresReplacesOneLeftBehind(t *testing.T) {
+func TestLongPostgresReplacesOneLeftBehind(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	dir := t.TempDir()
 	old := startPostgres(t, PostgresOptions{Dir: dir})
@@ -148,7 +152,8 @@ func TestPostgresReplacesOneLeftBehind(t *testing.T) {
 	old.process = nil
 }
 
-func TestPostgresIgnoresDeadPidFile(t *testing.T) {
+func TestLongPostgresIgnoresDeadPidFile(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	dir := t.TempDir()
 	p := startPostgres(t, PostgresOptions{Dir: dir})
@@ -165,7 +170,8 @@ func TestPostgresIgnoresDeadPidFile(t *testing.T) {
 	startPostgres(t, PostgresOptions{Dir: dir})
 }
 
-func TestPostgresBusyPort(t *testing.T) {
+func TestLongPostgresBusyPort(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -198,7 +204,8 @@ func TestPostgresBusyPort(t *testing.T) {
 	}
 }
 
-func TestPostgresKeepsStrangersOut(t *testing.T) {
+func TestLongPostgresKeepsStrangersOut(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	p := startPostgres(t, PostgresOptions{Dir: t.TempDir()})
 	u, err := url.Parse(p.URL)
@@ -220,7 +227,8 @@ func TestPostgresKeepsStrangersOut(t *testing.T) {
 	}
 }
 
-func TestPostgresAsRootBelowClosedFolder(t *testing.T) {
+func TestLongPostgresAsRootBelowClosedFolder(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can")

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stagecoach/dev/wait"
 )
 
 func shell(script string) command {
@@ -38,8 +40,8 @@ func TestRun(t *testing.T) {
 	defer cancel()
 
 	begin := time.Now()
-	_, err = run(ctx, shell("sleep 60 & sleep 60"))
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > 5*time.Second {
+	_, err = run(ctx, shell("sleep 600 & sleep 600"))
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > wait.Patience {
 		t.Errorf("run over its time: %v after %v", err, time.Since(begin))
 	}
 }
@@ -51,7 +53,7 @@ func TestStopKillsUnresponsiveProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	eventually(t, 30*time.Second, "the script runs", func() bool { return p.output.String() == "ready" })
+	wait.Eventually(t, "the script runs", func() bool { return p.output.String() == "ready" })
 	if err := p.stop(ask{syscall.SIGTERM, 200 * time.Millisecond}); err == nil {
 		t.Error("stop of a deaf process: no error")
 	}
@@ -86,13 +88,13 @@ func TestLock(t *testing.T) {
 		t.Errorf("second lock: %v; want errLocked", err)
 	}
 
-	go func() {
-		time.Sleep(100 * time.Millisecond)
-		release()
-	}()
-
 	waited := false
-	again, err := waitLock(testContext(t), path, func() { waited = true })
+	again, err := waitLock(testContext(t), path, func() {
+		if !waited {
+			release()
+		}
+		waited = true
+	})
 	if err != nil || !waited {
 		t.Fatalf("waitLock: %v, waited %v", err, waited)
 	}
@@ -137,7 +139,7 @@ func TestServersDieWithTheirOwner(t *testing.T) {
 	}
 
 	_ = owner.Wait()
-	eventually(t, 20*time.Second, "all servers are gone", func() bool {
+	wait.Eventually(t, "all servers are gone", func() bool {
 		pids, _ := serversIn(filepath.Join(dir, "data"))
 		return len(pids) == 0 && !running(postgres) && !running(temporal) && !running(torrents)
 	})

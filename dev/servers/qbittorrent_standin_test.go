@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/wait"
 )
 
 // webAPI calls the Web API over plain HTTP, with a session if it has one.
@@ -209,7 +209,7 @@ func TestSimulatorMatchesQBittorrent(t *testing.T) {
 // count waits until the given number of torrents is listed. The real server responds to an add before it lists the
 // torrent, and a deletion at this time has no effect.
 func count(w webAPI, want int) (a answer) {
-	eventually(w.t, 20*time.Second, fmt.Sprint(want, " torrents are listed"), func() bool {
+	wait.Eventually(w.t, fmt.Sprint(want, " torrents are listed"), func() bool {
 		var torrents []any
 		a = w.get("torrents/info")
 		return json.Unmarshal([]byte(a.text), &torrents) == nil && len(torrents) == want

@@ -53,7 +53,7 @@ func StartTemporal(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 	t := &Temporal{Namespace: o.Namespace, Binary: binary, options: o}
 	t.child = child{
 		name: "Temporal", launch: t.run,
-		end:   func(p *process) error { return p.stop(ask{syscall.SIGTERM, 10 * time.Second}) },
+		end:   func(p *process) error { return p.stop(ask{syscall.SIGTERM, time.Minute}) },
 		crash: (*process).kill,
 	}
 

@@ -29,6 +29,7 @@ type Stack struct {
 	Torrents torrents
 	Library  string // the library folder
 
+	Began       time.Time // of this run: when Start was called
 	RecordSince time.Time // when the database first saw the demo user; identifies the database
 
 	logs map[string]*os.File
@@ -47,6 +48,7 @@ func New(state string, screen *terminal.Screen, broken context.CancelCauseFunc) 
 
 // Start starts all parts, in the order of their dependencies. The caller stops them with Stop, even after an error.
 func (s *Stack) Start(ctx context.Context) (err error) {
+	s.Began = time.Now()
 	if err := s.openLogs(); err != nil {
 		return err
 	}

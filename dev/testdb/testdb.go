@@ -9,6 +9,7 @@ package testdb
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -29,9 +30,10 @@ const startTime = 2 * time.Minute
 var Key = bytes.Repeat([]byte{7}, 32)
 
 var (
-	shared = sync.OnceValues(start)
-	used   atomic.Bool
-	serial atomic.Int64
+	shared  = sync.OnceValues(start)
+	managed atomic.Bool // by Main
+	used    atomic.Bool
+	serial  atomic.Int64
 )
 
 // server is the private server; its first database holds the schema from which all others are copied.
@@ -42,6 +44,10 @@ type server struct {
 }
 
 func start() (*server, error) {
+	if !managed.Load() {
+		return nil, errors.New("the package's TestMain must call testdb.Main, which stops it")
+	}
+
 	used.Store(true)
 	dir, err := newFolder(memory())
 	if err != nil {
@@ -78,6 +84,7 @@ func migrate(ctx context.Context, url string) error {
 
 // Main runs a package's tests, cleans up, stops the server if one was started, and exits.
 func Main(m interface{ Run() int }, cleanups ...func()) {
+	managed.Store(true)
 	code := m.Run()
 	for _, cleanup := range cleanups {
 		cleanup()

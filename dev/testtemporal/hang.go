@@ -12,7 +12,10 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+
+	"stagecoach/dev/wait"
 )
 
 // Hang is a call that never returns to its first caller.
@@ -42,15 +45,17 @@ func (h *Hang) Call(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Within makes Temporal run an activity with a heartbeat timeout of four seconds until a second call succeeds. It
-// returns how the attempts ended.
+// heartbeatTimeout is what the activities of tests about hangs have. A busy machine may be late by a part of it.
+const heartbeatTimeout = 16 * time.Second
+
+// Within makes Temporal run an activity until a second call succeeds. It returns how the attempts ended.
 func (h *Hang) Within(t *testing.T, run func(context.Context) error) (ends []error) {
 	t.Helper()
 	go func() {
 		select {
 		case <-h.goesOn:
-		case <-time.After(time.Minute):
-			t.Error("nobody has taken over within a minute")
+		case <-time.After(wait.Patience):
+			t.Errorf("nobody has taken over within %s", wait.Patience)
 		}
 		close(h.release)
 	}()
@@ -58,7 +63,8 @@ func (h *Hang) Within(t *testing.T, run func(context.Context) error) (ends []err
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(3 * time.Minute)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	env.SetTestTimeout(2 * wait.Patience)
 	env.SetWorkerStopChannel(h.release)
 	var mu sync.Mutex
 	env.RegisterActivityWithOptions(func(ctx context.Context) error {
@@ -71,8 +77,8 @@ func (h *Hang) Within(t *testing.T, run func(context.Context) error) (ends []err
 
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-			StartToCloseTimeout: time.Hour, HeartbeatTimeout: 4 * time.Second,
-			RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 5},
+			StartToCloseTimeout: time.Hour, HeartbeatTimeout: heartbeatTimeout,
+			RetryPolicy: &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumAttempts: 5},
 		}), "run").Get(ctx, nil)
 	})
 

@@ -14,11 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"stagecoach/dev/servers"
 	"stagecoach/internal/temporalio"
@@ -33,8 +30,8 @@ type Server struct {
 	Client client.Client
 	dir    string
 
-	serial int       // of the next namespace
-	ready  time.Time // when the next namespace can be used
+	serial int        // of the next namespace
+	ready  chan error // gets the outcome of its preparation
 }
 
 var (
@@ -70,21 +67,19 @@ func Namespace(t testing.TB) (s *Server, name string) {
 	select {
 	case s = <-spaced:
 	default:
-		if s, err = start(propagation); err == nil {
-			err = s.nextNamespace()
-		}
-		if err != nil {
+		if s, err = start(propagation); err != nil {
 			t.Fatal(err)
 		}
+		s.prepareNamespace()
 	}
 
-	time.Sleep(time.Until(s.ready))
 	name = s.namespace()
-	s.serial++
-	if err := s.nextNamespace(); err != nil { // while this one is in use
+	if err := <-s.ready; err != nil {
 		s.stop() // the next test would fail too
 		t.Fatal(err)
 	}
+	s.serial++
+	s.prepareNamespace() // the next one, while this one is in use
 
 	t.Cleanup(func() {
 		select {
@@ -101,32 +96,6 @@ func Namespace(t testing.TB) (s *Server, name string) {
 const propagation = `system.namespaceCacheRefreshInterval="1s"`
 
 func (s *Server) namespace() string { return fmt.Sprintf("test-%d", s.serial) }
-
-// nextNamespace creates the next namespace.
-func (s *Server) nextNamespace() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-
-	_, err := s.Client.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
-		Namespace: s.namespace(), WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
-	})
-	if err != nil {
-		return err
-	}
-
-	for {
-		_, err := temporalio.EnsureSearchAttributes(ctx, s.Client, s.namespace())
-		if err == nil {
-			s.ready = time.Now().Add(2 * time.Second) // twice the interval of propagation
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
 
 // Own starts a server with the test's own configuration, such as "limit.historyCount.suggestContinueAsNew=40".
 func Own(t testing.TB, dynamic ...string) *Server {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"stagecoach/internal/allowance"
@@ -59,23 +60,25 @@ func TestUsersHaveAnAllowance(t *testing.T) {
 // TestARefusedUserMayTryWhenTold waits as long as a refusal says.
 func TestARefusedUserMayTryWhenTold(t *testing.T) {
 	t.Parallel()
-	users := allowance.NewUsers(4)
-	for range 100 {
-		_ = users.TakeBy(anna, "token")
-	}
+	synctest.Test(t, func(t *testing.T) { // no time passes but in Sleep
+		users := allowance.NewUsers(4)
+		for range 100 {
+			_ = users.TakeBy(anna, "token")
+		}
 
-	refusal := fault.As(users.Check("token"))
-	if refusal == nil || refusal.Code != fault.RateLimited || refusal.RetryAfter > time.Second/4 {
-		t.Fatalf("the token of a refused user: %v", refusal)
-	}
+		refusal := fault.As(users.Check("token"))
+		if refusal == nil || refusal.Code != fault.RateLimited || refusal.RetryAfter > time.Second/4 {
+			t.Fatalf("the token of a refused user: %v", refusal)
+		}
 
-	time.Sleep(time.Second / 4)
-	if err := users.Check("token"); err != nil {
-		t.Errorf("the token afterwards: %v", err)
-	}
-	if err := users.TakeBy(anna, "token"); err != nil {
-		t.Errorf("after the pause that was told: %v", err)
-	}
+		time.Sleep(time.Second / 4)
+		if err := users.Check("token"); err != nil {
+			t.Errorf("the token afterwards: %v", err)
+		}
+		if err := users.TakeBy(anna, "token"); err != nil {
+			t.Errorf("after the pause that was told: %v", err)
+		}
+	})
 }
 
 // TestAgentsUseTheirOwnersAllowance admits an owner and two agents as often as the owner alone.
@@ -106,13 +109,15 @@ func TestAgentsUseTheirOwnersAllowance(t *testing.T) {
 // TestOneRequestMayBeWorthMany takes a whole burst at once, and refuses what comes after it.
 func TestOneRequestMayBeWorthMany(t *testing.T) {
 	t.Parallel()
-	users := allowance.NewUsers(2)
-	if err := users.TakeMany(anna, 1000); err != nil { // more than any burst: possible after a pause
-		t.Fatal(err)
-	}
-	if err := users.Take(anna); fault.CodeOf(err) != fault.RateLimited {
-		t.Errorf("after all was taken: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) { // no time passes but in Sleep
+		users := allowance.NewUsers(2)
+		if err := users.TakeMany(anna, 1000); err != nil { // more than any burst: possible after a pause
+			t.Fatal(err)
+		}
+		if err := users.Take(anna); fault.CodeOf(err) != fault.RateLimited {
+			t.Errorf("after all was taken: %v", err)
+		}
+	})
 }
 
 // TestAdministratorsAndNoLimit admits everything.
@@ -154,63 +159,67 @@ func TestRatesForgetIdleUsers(t *testing.T) {
 // TestWrongTokensAreBounded counts an address's wrong tokens, and only those.
 func TestWrongTokensAreBounded(t *testing.T) {
 	t.Parallel()
-	const perSecond, flooder, neighbour = 1, "192.0.2.1:1000", "192.0.2.2:1000"
-	guesses := allowance.NewGuesses(perSecond)
-	guesses.Right("known")
-	refusedAfter := 0
+	synctest.Test(t, func(t *testing.T) { // no time passes but in Sleep
+		const perSecond, flooder, neighbour = 1, "192.0.2.1:1000", "192.0.2.2:1000"
+		guesses := allowance.NewGuesses(perSecond)
+		guesses.Right("known")
+		refusedAfter := 0
 
-	for ; refusedAfter < 1000; refusedAfter++ {
-		token := fmt.Sprint(refusedAfter)
-		if err := guesses.Check(flooder, token); err != nil {
-			if refusal := fault.As(err); refusal.Code != fault.RateLimited || refusal.RetryAfter <= 0 {
-				t.Errorf("refused with %v", err)
+		for ; refusedAfter < 1000; refusedAfter++ {
+			token := fmt.Sprint(refusedAfter)
+			if err := guesses.Check(flooder, token); err != nil {
+				if refusal := fault.As(err); refusal.Code != fault.RateLimited || refusal.RetryAfter <= 0 {
+					t.Errorf("refused with %v", err)
+				}
+				break
 			}
-			break
+			guesses.Wrong(flooder, token)
 		}
-		guesses.Wrong(flooder, token)
-	}
 
-	if refusedAfter < 5 || refusedAfter > 100 {
-		t.Errorf("refused after %d wrong tokens, want some more than 5", refusedAfter)
-	}
+		if refusedAfter < 5 || refusedAfter > 100 {
+			t.Errorf("refused after %d wrong tokens, want some more than 5", refusedAfter)
+		}
 
-	if guesses.Check("192.0.2.1:2000", "unknown") == nil {
-		t.Error("another port is another allowance")
-	}
-	if err := guesses.Check(neighbour, "unknown"); err != nil {
-		t.Errorf("a neighbour: %v", err)
-	}
-	if err := guesses.Check(flooder, "known"); err != nil {
-		t.Errorf("a token that was right: %v", err)
-	}
+		if guesses.Check("192.0.2.1:2000", "unknown") == nil {
+			t.Error("another port is another allowance")
+		}
+		if err := guesses.Check(neighbour, "unknown"); err != nil {
+			t.Errorf("a neighbour: %v", err)
+		}
+		if err := guesses.Check(flooder, "known"); err != nil {
+			t.Errorf("a token that was right: %v", err)
+		}
 
-	guesses.Wrong(flooder, "known") // it was revoked
-	if guesses.Check(flooder, "known") == nil {
-		t.Error("a revoked token passes for ever")
-	}
+		guesses.Wrong(flooder, "known") // it was revoked
+		if guesses.Check(flooder, "known") == nil {
+			t.Error("a revoked token passes for ever")
+		}
+	})
 }
 
 // TestGuessesComeFromNetworks checks which addresses count as one.
 func TestGuessesComeFromNetworks(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		one, other string
-		same       bool
-	}{
-		{"192.0.2.1:1", "192.0.2.1:2", true},
-		{"192.0.2.1:1", "192.0.2.2:1", false},
-		{"192.0.2.1:1", "[::ffff:192.0.2.1]:2", true},
-		{"[2001:db8::1]:1", "[2001:db8::2]:1", true},
-		{"[2001:db8::1]:1", "[2001:db8:0:1::1]:1", false},
-		{"[fe80::1%eth0]:1", "[fe80::2%eth1]:1", true},
-		{"@", "pipe", true},
-	} {
-		guesses := allowance.NewGuesses(1)
-		for range 100 {
-			guesses.Wrong(c.one, "x")
+	synctest.Test(t, func(t *testing.T) { // no time passes but in Sleep
+		for _, c := range []struct {
+			one, other string
+			same       bool
+		}{
+			{"192.0.2.1:1", "192.0.2.1:2", true},
+			{"192.0.2.1:1", "192.0.2.2:1", false},
+			{"192.0.2.1:1", "[::ffff:192.0.2.1]:2", true},
+			{"[2001:db8::1]:1", "[2001:db8::2]:1", true},
+			{"[2001:db8::1]:1", "[2001:db8:0:1::1]:1", false},
+			{"[fe80::1%eth0]:1", "[fe80::2%eth1]:1", true},
+			{"@", "pipe", true},
+		} {
+			guesses := allowance.NewGuesses(1)
+			for range 100 {
+				guesses.Wrong(c.one, "x")
+			}
+			if refused := guesses.Check(c.other, "y") != nil; refused != c.same {
+				t.Errorf("%s and %s: one allowance is %t, want %t", c.one, c.other, refused, c.same)
+			}
 		}
-		if refused := guesses.Check(c.other, "y") != nil; refused != c.same {
-			t.Errorf("%s and %s: one allowance is %t, want %t", c.one, c.other, refused, c.same)
-		}
-	}
+	})
 }

@@ -57,11 +57,20 @@ func Main(program config.Program, service func(context.Context, config.Config, *
 		os.Exit(1)
 	}()
 
-	if err := service(ctx, c, log); err != nil && !errors.Is(err, context.Canceled) {
+	if err := UnlessStopped(ctx, service(ctx, c, log)); err != nil {
 		log.Error("stopped", "error", err)
 		return 1
 	}
 	return 0
+}
+
+// UnlessStopped returns the error with which a service has ended, or nil when it has ended because ctx was cancelled: a
+// requested stop is no failure. A failure for another reason is one even when a stop was requested, too.
+func UnlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // requestPatience is how long a request waits for its workflow's outcome: longer than the retry of a lost workflow task
@@ -190,7 +199,9 @@ func (a *Connections) Close() {
 	}
 }
 
-// RetryWhileUnavailable retries a startup step for two minutes: the services of one machine start in any order.
+// RetryWhileUnavailable retries a startup step for two minutes: the services of one machine start in any order. When
+// ctx ends first, its error is returned, because clients report a cancelled call in many ways, such as Temporal's by an
+// error that is no context.Canceled.
 func RetryWhileUnavailable(ctx context.Context, log *slog.Logger, what string, step func() error) error {
 	pauses := &backoff.ExponentialBackOff{
 		InitialInterval: 200 * time.Millisecond, Multiplier: 2, RandomizationFactor: 0.2, MaxInterval: 5 * time.Second,
@@ -203,7 +214,7 @@ func RetryWhileUnavailable(ctx context.Context, log *slog.Logger, what string, s
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return ctx.Err() // whatever the step returns: Main treats it as an orderly stop
+		return ctx.Err() // whatever the step returns: UnlessStopped treats it as an orderly stop
 	default:
 		return fmt.Errorf("%s is not ready: %w", what, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/catalog"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/delivery"
@@ -262,7 +263,7 @@ func TestLargeFolderCostsOneRequest(t *testing.T) {
 		t.Fatalf("saw %d entries, in order: %v", len(seen), slices.IsSorted(order))
 	}
 
-	eventually(t, "the whole folder is recorded", func() bool {
+	wait.Eventually(t, "the whole folder is recorded", func() bool {
 		at, err := s.Deliveries.ListedAt(t.Context(), "/big")
 		return err == nil && at.Unix() > 0
 	})
@@ -295,7 +296,7 @@ func TestStaleLargeFolderFetchesOnePage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	eventually(t, "the whole folder is recorded", func() bool {
+	wait.Eventually(t, "the whole folder is recorded", func() bool {
 		at, err := s.Deliveries.ListedAt(t.Context(), "/big")
 		return err == nil && at.Unix() > 0
 	})
@@ -341,8 +342,48 @@ func TestManyReadersAskOnce(t *testing.T) {
 		}
 	}
 
-	if d.count() > 2 {
-		t.Errorf("the storage was asked %d times", d.count())
+	if d.count() != 1 {
+		t.Errorf("the storage was asked %d times, want once", d.count())
+	}
+}
+
+// TestAFolderThatWasJustListedIsNotListedAgain lets readers see an old listing, and go on after another reader has
+// listed the folder: they ask the storage for nothing, or for the page that they want of a big folder.
+func TestAFolderThatWasJustListedIsNotListedAgain(t *testing.T) {
+	t.Parallel()
+	const hour = time.Hour
+	for name, c := range map[string]struct {
+		entries int
+		old     time.Time // what the reader saw
+		asks    int
+	}{
+		"small":         {entries: 3},
+		"big":           {entries: 2500},
+		"big and known": {entries: 2500, old: time.Now().Add(-2 * hour), asks: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := bigFolder(c.entries)
+			first, s := newCatalog(t, d, hour)
+			if _, err := first.Folder(t.Context(), "/big", 50, 0); err != nil {
+				t.Fatal(err)
+			}
+			first.Settle()
+
+			late := catalog.New(catalog.Options{
+				Store: &lateStore{Store: s.Deliveries, old: c.old}, Upstream: d, TTL: hour,
+			})
+			t.Cleanup(late.Close)
+			calls := d.count()
+			listing, err := late.Folder(t.Context(), "/big", 2, 1)
+			late.Settle()
+			if err != nil || listing.Total != c.entries || !slices.Equal(names(listing.Files), []string{"entry 00001.txt", "entry 00002.txt"}) {
+				t.Errorf("listing %+v, error %v", listing, err)
+			}
+			if asks := d.count() - calls; asks != c.asks {
+				t.Errorf("the storage was asked %d times, want %d", asks, c.asks)
+			}
+		})
 	}
 }
 
@@ -354,7 +395,7 @@ func TestSearch(t *testing.T) {
 	}
 
 	c, _ := newCatalog(t, d, time.Hour)
-	eventually(t, "the tree is indexed", func() bool {
+	wait.Eventually(t, "the tree is indexed", func() bool {
 		_, indexing, err := c.Search(t.Context(), "anything", 50, 0)
 		return err == nil && !indexing
 	})
@@ -390,7 +431,7 @@ func TestATreeThatWasJustReadIsNotReadAgain(t *testing.T) {
 	t.Parallel()
 	d := newDisk("/books/a.txt")
 	c, s := newCatalog(t, d, time.Hour)
-	eventually(t, "the tree is indexed", func() bool {
+	wait.Eventually(t, "the tree is indexed", func() bool {
 		_, indexing, err := c.Search(t.Context(), "anything", 50, 0)
 		return err == nil && !indexing
 	})
@@ -398,7 +439,7 @@ func TestATreeThatWasJustReadIsNotReadAgain(t *testing.T) {
 	late := catalog.New(catalog.Options{Store: &lateStore{Store: s.Deliveries}, Upstream: d, TTL: time.Hour})
 	t.Cleanup(late.Close)
 	calls := d.count()
-	eventually(t, "the search knows that the tree is indexed", func() bool {
+	wait.Eventually(t, "the search knows that the tree is indexed", func() bool {
 		_, indexing, err := late.Search(t.Context(), "anything", 50, 0)
 		return err == nil && !indexing
 	})
@@ -407,15 +448,16 @@ func TestATreeThatWasJustReadIsNotReadAgain(t *testing.T) {
 	}
 }
 
-// lateStore is a record whose first answer predates the first reading of the tree.
+// lateStore is a record whose first answer predates the last reading.
 type lateStore struct {
 	*delivery.Store
+	old   time.Time
 	asked atomic.Bool
 }
 
 func (s *lateStore) ListedAt(ctx context.Context, path string) (time.Time, error) {
 	if !s.asked.Swap(true) {
-		return time.Time{}, nil
+		return s.old, nil
 	}
 	return s.Store.ListedAt(ctx, path)
 }
@@ -423,14 +465,16 @@ func (s *lateStore) ListedAt(ctx context.Context, path string) (time.Time, error
 func TestASlowFirstSearchSaysSo(t *testing.T) {
 	t.Parallel()
 	d := newDisk("/a/b/c/d/e/f/needle.txt")
-	d.latency = 150 * time.Millisecond
 	c, _ := newCatalog(t, d, time.Hour)
+	read := d.hold()
+	t.Cleanup(read)
 	files, indexing, err := c.Search(t.Context(), "needle", 50, 0)
 	if err != nil || !indexing || len(files) != 0 {
 		t.Fatalf("found %v, indexing %v, error %v", names(files), indexing, err)
 	}
 
-	eventually(t, "the needle is found", func() bool {
+	read()
+	wait.Eventually(t, "the needle is found", func() bool {
 		files, indexing, err = c.Search(t.Context(), "needle", 50, 0)
 		return err == nil && !indexing && len(files) == 1
 	})

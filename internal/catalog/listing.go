@@ -100,11 +100,11 @@ func (c *Catalog) ask(ctx context.Context, folder delivery.File, known bool, lim
 	}
 
 	if !big {
-		first, err := c.firstPage(ctx, folder.Path)
+		first, recorded, err := c.firstPage(ctx, folder.Path)
 		if err != nil {
 			return Listing{}, err
 		}
-		if first.Total <= upstreamPage {
+		if recorded {
 			return c.recorded(ctx, folder, limit, offset)
 		}
 
@@ -126,15 +126,30 @@ func (c *Catalog) ask(ctx context.Context, folder delivery.File, known bool, lim
 	return c.part(ctx, folder, page)
 }
 
-// firstPage reads a folder's first page, and records it if it is the only one.
-func (c *Catalog) firstPage(ctx context.Context, path string) (yandex.Page, error) {
-	return share(ctx, c, "first "+path, func(ctx context.Context) (yandex.Page, error) {
+// firstPage reads a folder's first page, and records it if it is the only one. It reads nothing if the folder was
+// listed since the caller checked. recorded says that the record has the complete folder.
+func (c *Catalog) firstPage(ctx context.Context, path string) (page yandex.Page, recorded bool, err error) {
+	first, err := share(ctx, c, "first "+path, func(ctx context.Context) (*yandex.Page, error) {
+		if fresh, err := c.fresh(ctx, path); err != nil || fresh {
+			return nil, err
+		}
+
 		page, err := c.o.Upstream.List(ctx, path, upstreamPage, 0)
 		if err != nil || page.Total > upstreamPage {
-			return page, err
+			return &page, err
 		}
-		return page, c.o.Store.ReplaceListing(ctx, path, c.entries(page))
+		return nil, c.o.Store.ReplaceListing(ctx, path, c.entries(page))
 	})
+	if err != nil || first == nil {
+		return yandex.Page{}, err == nil, err
+	}
+	return *first, false, nil
+}
+
+// fresh reports whether a folder was listed completely within the TTL.
+func (c *Catalog) fresh(ctx context.Context, path string) (bool, error) {
+	listedAt, err := c.o.Store.ListedAt(ctx, path)
+	return time.Since(listedAt) < c.o.TTL, err
 }
 
 // part answers with a page of the storage, once its entries have ids.

@@ -34,13 +34,13 @@ func (c *Catalog) recall(ctx context.Context, path string) (file delivery.File, 
 		return file, true, orNoFolder(err)
 	}
 
-	listed, err := c.firstPage(ctx, above.Path)
+	_, recorded, err := c.firstPage(ctx, above.Path)
 	switch {
 	case fault.CodeOf(err) == fault.FileNotFound:
 		return file, true, c.vanished(ctx, above, err)
 	case err != nil:
 		return file, true, err
-	case listed.Total > upstreamPage: // the record has it once all pages were read
+	case !recorded: // the record has it once all pages were read
 		c.refreshLater(above.Path)
 		return file, false, nil
 	}

@@ -14,10 +14,18 @@ const maxMoves = 3
 
 var errRestless = errors.New("the folder changes faster than it can be read")
 
-// refreshLater reads a complete folder in the background, once at a time.
+// refreshLater reads a complete folder in the background, once at a time. A folder that was listed since the caller
+// checked is not read again.
 func (c *Catalog) refreshLater(path string) {
 	c.inBackground(func(ctx context.Context) {
-		if _, err := c.refresh(ctx, path); err != nil && ctx.Err() == nil {
+		// The key differs from that of refresh: a crawl needs the subfolders, which this does not always read.
+		_, err, _ := c.flight.Do("later "+path, func() (any, error) {
+			if fresh, err := c.fresh(ctx, path); err != nil || fresh {
+				return nil, err
+			}
+			return c.refresh(ctx, path)
+		})
+		if err != nil && ctx.Err() == nil {
 			c.o.Log.Warn("background refresh of a folder failed", "error", err)
 		}
 	})

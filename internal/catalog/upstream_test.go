@@ -25,6 +25,7 @@ type disk struct {
 	mu      sync.Mutex
 	items   map[string]yandex.Item
 	latency time.Duration
+	held    chan struct{} // closed when requests are answered; nil: at once
 	fails   error
 	calls   int
 	busiest int // maximum number of concurrent requests
@@ -74,13 +75,25 @@ func (d *disk) count() int {
 	return d.calls
 }
 
+// hold keeps requests waiting until release.
+func (d *disk) hold() (release func()) {
+	held := make(chan struct{})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held = held
+	return sync.OnceFunc(func() { close(held) })
+}
+
 func (d *disk) begin() error {
 	d.mu.Lock()
 	d.calls++
 	d.busy++
 	d.busiest = max(d.busiest, d.busy)
-	err := d.fails
+	err, held := d.fails, d.held
 	d.mu.Unlock()
+	if held != nil {
+		<-held
+	}
 	time.Sleep(d.latency)
 	d.mu.Lock()
 	d.busy--
@@ -152,16 +165,6 @@ func code(t *testing.T, err error, want fault.Code, field string) {
 	f := fault.As(err)
 	if f == nil || f.Code != want || f.Field != field {
 		t.Fatalf("error is %v (%+v), want %s in field %q", err, f, want, field)
-	}
-}
-
-// eventually waits for a background action.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("not in time: ", what)
-		}
 	}
 }
 

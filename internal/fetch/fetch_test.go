@@ -73,7 +73,7 @@ func TestNoPrivateAddress(t *testing.T) {
 	}
 
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "127.1.2.3", "169.254.169.254", "10.0.0.1"} {
-		_, err := New(Options{Timeout: 5 * time.Second}).Fetch(t.Context(), "http://"+host+":"+port+"/?key=secret")
+		_, err := New(Options{Timeout: time.Minute}).Fetch(t.Context(), "http://"+host+":"+port+"/?key=secret")
 		if f := fault.As(err); f == nil || f.Code != fault.SourceForbidden || f.Retryable {
 			t.Errorf("%s: %v", host, err)
 		}
@@ -110,7 +110,7 @@ func TestRedirects(t *testing.T) {
 
 	there = strings.Replace(address, "127.0.0.1", "127.0.0.2", 1)
 	f := newFetcher(
-		Options{Timeout: 5 * time.Second}, func(a netip.Addr) bool { return a == netip.MustParseAddr("127.0.0.1") },
+		Options{Timeout: time.Minute}, func(a netip.Addr) bool { return a == netip.MustParseAddr("127.0.0.1") },
 	)
 	if got, err := f.Fetch(t.Context(), address+"/once?key=secret"); err != nil || string(got) != "content" {
 		t.Errorf("once: %q, %v", got, err)
@@ -141,7 +141,7 @@ func TestRedirectLimit(t *testing.T) {
 		}
 	})
 
-	f := New(Options{Timeout: 5 * time.Second, AllowPrivate: true})
+	f := New(Options{Timeout: time.Minute, AllowPrivate: true})
 
 	if _, err := f.Fetch(t.Context(), fmt.Sprint(address, "/", maxRedirects)); err != nil {
 		t.Errorf("%d redirects: %v", maxRedirects, err)
@@ -229,7 +229,7 @@ func TestAnswers(t *testing.T) {
 		}
 	})
 
-	f := New(Options{MaxSize: 100, Timeout: 5 * time.Second, AllowPrivate: true})
+	f := New(Options{MaxSize: 100, Timeout: time.Minute, AllowPrivate: true})
 	for path, want := range map[string]struct {
 		code  fault.Code
 		retry bool
@@ -282,7 +282,7 @@ func TestForeignCertificate(t *testing.T) {
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	f := New(Options{Timeout: 5 * time.Second, AllowPrivate: true})
+	f := New(Options{Timeout: time.Minute, AllowPrivate: true})
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	f.http.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}

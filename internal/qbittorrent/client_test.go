@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"stagecoach/dev/servers"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/torrentsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 )
 
@@ -134,19 +136,16 @@ func wantCode(t *testing.T, err error, code fault.Code, retry bool) {
 // await polls until the torrent is as wanted.
 func await(t *testing.T, c *Client, tag, what string, holds func(*Torrent) bool) Torrent {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		found, err := c.Find(t.Context(), tag, "", "")
-		must(t, err)
-		if holds(found) {
-			if found == nil {
-				return Torrent{}
-			}
-			return *found
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s is not %s: %+v", tag, what, found)
-		}
+	var found *Torrent
+	wait.Eventually(t, tag+" is "+what, func() (held bool) {
+		var err error
+		found, err = c.Find(t.Context(), tag, "", "")
+		return err == nil && holds(found)
+	})
+	if found == nil {
+		return Torrent{}
 	}
+	return *found
 }
 
 func is(state State) func(*Torrent) bool {
@@ -159,12 +158,20 @@ func TestFreeSpaceIsMeasuredFirst(t *testing.T) {
 	t.Parallel()
 	q, url := standIn(t, torrentsim.QBittorrentOptions{})
 	must(t, q.SetFreeSpace(0))
-	measured := time.AfterFunc(time.Second, func() { _ = q.SetFreeSpace(9000) })
-	defer measured.Stop()
+	measured := make(chan struct{})
+	go func() {
+		defer close(measured)
+		asked := func(r sim.Request) bool { return strings.HasSuffix(r.Path, "/sync/maindata") && r.Done }
+		for !slices.ContainsFunc(q.Requests(), asked) && t.Context().Err() == nil {
+			time.Sleep(20 * time.Millisecond)
+		}
+		_ = q.SetFreeSpace(9000)
+	}()
 	c := New(options(url))
 	if free, err := c.FreeSpace(t.Context()); err != nil || free != 9000 {
 		t.Errorf("%d bytes are free before qBittorrent has measured, %v", free, err)
 	}
+	<-measured
 
 	must(t, q.SetFreeSpace(0))
 	for _, c := range []*Client{c, New(options(url))} {
@@ -580,7 +587,10 @@ func TestFailures(t *testing.T) {
 			q, url := standIn(t, torrentsim.QBittorrentOptions{})
 			q.AddFault(c.fault)
 			o := options(url)
-			o.Timeout = 300 * time.Millisecond
+			o.Timeout = time.Minute
+			if c.fault.Kind == "timeout" {
+				o.Timeout = 300 * time.Millisecond
+			}
 			err := add(New(o))
 			wantCode(t, err, c.code, c.retry)
 			f := fault.As(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
 )
@@ -182,9 +183,10 @@ func TestCountsAreReadAnew(t *testing.T) {
 	}
 }
 
-// TestCountsReadFewRows adds ended entities to the counts of a record with many rows, and requires PostgreSQL to read
-// few.
-func TestCountsReadFewRows(t *testing.T) {
+// TestNightCountsReadFewRows adds ended entities to the counts of a record with many rows, and requires PostgreSQL to
+// read few.
+func TestNightCountsReadFewRows(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	url := testdb.URL(t)
 	fillWith(t, url, fillLists)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -59,9 +60,10 @@ const fillLists = `
 	SET session_replication_role = DEFAULT;
 	ANALYZE`
 
-// TestListsReadFewRows requests the few rows that differ, each list repeatedly, and requires PostgreSQL to find them by
-// an index.
-func TestListsReadFewRows(t *testing.T) {
+// TestNightListsReadFewRows requests the few rows that differ, each list repeatedly, and requires PostgreSQL to find
+// them by an index.
+func TestNightListsReadFewRows(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	url := testdb.URL(t)
 	fillWith(t, url, fillLists)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store"
@@ -27,8 +28,9 @@ const fillReady = `
 	SET session_replication_role = DEFAULT;
 	ANALYZE`
 
-// TestNextReadsFewRows chooses tasks among many, repeatedly, and requires PostgreSQL to find them by an index.
-func TestNextReadsFewRows(t *testing.T) {
+// TestNightNextReadsFewRows chooses tasks among many, repeatedly, and requires PostgreSQL to find them by an index.
+func TestNightNextReadsFewRows(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	url := testdb.URL(t)
 	fillWith(t, url, fillReady)

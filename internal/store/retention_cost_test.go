@@ -3,15 +3,17 @@ package store_test
 import (
 	"testing"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/core"
 	"stagecoach/internal/store/operations"
 )
 
-// TestRetentionReadsFewRows deletes a few of many old rows of each kind, repeatedly: each time PostgreSQL reads those,
-// and not the tables.
-func TestRetentionReadsFewRows(t *testing.T) {
+// TestNightRetentionReadsFewRows deletes a few of many old rows of each kind, repeatedly: each time PostgreSQL reads
+// those, and not the tables.
+func TestNightRetentionReadsFewRows(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	const batch = 20
 	url := testdb.URL(t)

@@ -44,7 +44,7 @@ var fillRest = `
 var scanned = regexp.MustCompile(`Seq Scan on (` + strings.Join(store.RowTables(), "|") + `|[a-z]+_events|boards|news)\b`)
 
 // scans lists the statements for which PostgreSQL scans an ever-growing table in a generic plan. Those of chosen are
-// planned for their values: TestListsReadFewRows checks them.
+// planned for their values: TestNightListsReadFewRows checks them.
 func (s *statements) scans() (faults []string) {
 	ctx := context.Background()
 	conn, err := connectTemplate(ctx)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"stagecoach/dev/testdb"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -327,7 +328,7 @@ func TestEventsHaveNoGap(t *testing.T) {
 
 	seen := map[int64]bool{}
 	var cursor core.Cursor
-	for deadline := time.Now().Add(30 * time.Second); len(seen) < 2*writers*jobs && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(wait.Patience); len(seen) < 2*writers*jobs && time.Now().Before(deadline); {
 		events, err := w.Notices.EventsAfter(t.Context(), cursor, 7)
 		w.must(err)
 		for _, event := range events {

@@ -8,10 +8,13 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/transaction"
 )
+
+func init() { night.RapidChecks(30) } // each lives through a whole shop
 
 // TestLedgerHoldsWhateverHappens lets customers, workflows, operators, the chain and its readers do anything at any
 // time, once or twice, and every payment ever signed be broadcast at any time. After each step the books balance, and

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"stagecoach/dev/testtemporal"
 	"stagecoach/internal/temporalio"
 )
@@ -24,16 +26,17 @@ func TestWatchdog(t *testing.T) {
 		ctx, stop := temporalio.WithWatchdog(ctx)
 		defer stop()
 
+		limit := activity.GetInfo(ctx).HeartbeatTimeout
 		for range 6 {
 			// each takes less than the patience, all together more than the timeout
 			_ = temporalio.LoopStep(ctx, func(context.Context) error {
 				steps.Add(1)
-				time.Sleep(time.Second)
+				time.Sleep(limit / 4)
 				return nil
 			})
 		}
 
-		if temporalio.LoopWait(ctx, time.After(5*time.Second)) {
+		if temporalio.LoopWait(ctx, time.After(limit*5/4)) {
 			_ = h.Call(ctx)
 			temporalio.LoopWait(ctx, nil)
 		}

@@ -14,6 +14,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/simtest"
 	"stagecoach/dev/sim/torznabsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/torznab"
 )
@@ -91,11 +92,11 @@ func TestOneThatFails(t *testing.T) {
 			sick, one := prowlarr(t)
 			_, other := prowlarr(t)
 			sick.AddFault(sim.Fault{Kind: kind, AfterBytes: 100})
-			patience := time.Minute // the others answer, however busy the machine is
-			if kind == "timeout" || kind == "stall" {
-				patience = 2 * time.Second
+			limit := time.Minute
+			if kind == "timeout" || kind == "stall" { // which last as long as the limit
+				limit = 10 * time.Second
 			}
-			found := search(t, patience, "war", "text", one, other)
+			found := search(t, limit, "war", "text", one, other)
 			if len(found.Releases) != 2 || len(found.Failed) != 1 || found.Failed[0] != (torznab.Failure{Indexer: one.Name(), Code: want}) {
 				t.Errorf("%+v", found)
 			}
@@ -216,7 +217,7 @@ func TestWhoDoesNotWait(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	simulated := errors.New("the caller has left")
 	go func() {
-		simtest.Eventually(t, "a request", func() bool { return len(sick.Requests()) > 0 })
+		wait.Eventually(t, "a request", func() bool { return len(sick.Requests()) > 0 })
 		cancel(simulated)
 	}()
 	found := torznab.New(torznab.Options{Indexers: []torznab.Indexer{indexer}, Timeout: time.Hour}).Search(ctx, "a", "text")

@@ -540,13 +540,17 @@ func TestTimeouts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := New(Options{APIURL: d.URL, Root: "disk:/", Tokens: tokensFunc(fixed), CallTimeout: 150 * time.Millisecond})
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			untimed := name == "file is not timed"
+			limit, patience := 150*time.Millisecond, 5*time.Minute
+			if untimed { // only the file's bytes may take longer than the limit
+				limit, patience = 5*time.Second, 10*time.Second
+			}
+			c := New(Options{APIURL: d.URL, Root: "disk:/", Tokens: tokensFunc(fixed), CallTimeout: limit})
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			began := time.Now()
 			wantFault(t, operations["open"](ctx, c), fault.YandexUnavailable, true)
-			if waited := time.Since(began) >= 3*time.Second; waited != (name == "file is not timed") {
-				t.Errorf("took %v", time.Since(began))
+			if waited := ctx.Err() != nil; waited != untimed {
+				t.Errorf("waited for the end of the context: %t", waited)
 			}
 		})
 	}
@@ -570,13 +574,9 @@ func TestCancelStopsAtOnce(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(50*time.Millisecond, cancel)
-			began := time.Now()
-			err := operations[c.op](ctx, c.d.client())
+			err := operations[c.op](ctx, c.d.client()) // without the cancellation it has no end
 			if !errors.Is(err, context.Canceled) || fault.As(err) != nil {
 				t.Errorf("error = %v, want the plain cancellation", err)
-			}
-			if took := time.Since(began); took > 10*time.Second {
-				t.Errorf("took %v", took)
 			}
 		})
 	}

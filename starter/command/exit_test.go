@@ -138,11 +138,10 @@ func TestUsage(t *testing.T) {
 
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
+	const nobody = "http://127.0.0.1:1"
 	for _, args := range [][]string{
-		{"status", "--api", gone.URL, "--token", "secret"},
-		{"deliver", "/a", "--api", gone.URL, "--token", "secret"},
+		{"status", "--api", nobody, "--token", "secret"},
+		{"deliver", "/a", "--api", nobody, "--token", "secret"},
 		{"status", "--state", t.TempDir()},
 	} {
 		code, out, errs := starter(t, args...)

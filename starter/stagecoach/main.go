@@ -28,8 +28,17 @@ func main() {
 func serve(ctx context.Context, c config.Config, log *slog.Logger) error {
 	c.Worker.MetricsAddr = "" // the API's listener serves the metrics of the whole process
 
+	return together(ctx,
+		func(ctx context.Context) error { return worker.Run(ctx, c, log) },
+		func(ctx context.Context) error { return api.Run(ctx, c, log) },
+	)
+}
+
+// together runs parts until ctx ends, or one of them, and returns the first failure. The end of the others is none.
+func together(ctx context.Context, parts ...func(context.Context) error) error {
 	running, ctx := errgroup.WithContext(ctx)
-	running.Go(func() error { return worker.Run(ctx, c, log) })
-	running.Go(func() error { return api.Run(ctx, c, log) })
+	for _, part := range parts {
+		running.Go(func() error { return app.UnlessStopped(ctx, part(ctx)) })
+	}
 	return running.Wait()
 }

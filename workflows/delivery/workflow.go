@@ -241,7 +241,7 @@ func (r *run) finish(ctx workflow.Context, err error) (lifecycle.DeliveryOutcome
 	switch {
 	case timedOut && receiptIn(timeout) != 0: // its worker was lost after Telegram's answer, in the last attempt
 		end.Action, end.Reason, end.Message = lifecycle.DeliveryActionAcknowledge, "", receiptIn(timeout)
-	case r.cancelled || temporal.IsCanceledError(err) || ctx.Err() != nil && timedOut:
+	case r.cancelled || ctx.Err() != nil: // whatever the last attempt failed with
 		end.Action, end.Reason = lifecycle.DeliveryActionCancel, fault.CancelledByUser
 	case timedOut && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START,
 		failed && failure.Type() == string(fault.NotClaimedInTime):

@@ -87,6 +87,37 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestCancelledByAnOperator cancels the workflow while its last attempt fails or is interrupted: Temporal makes no
+// other, and the job is cancelled, whatever that attempt failed with.
+func TestCancelledByAnOperator(t *testing.T) {
+	t.Parallel()
+	for name, failure := range map[string]error{
+		"it stops":           temporal.NewCanceledError(),
+		"its worker stops":   temporalio.Interrupted(0),
+		"Telegram is away":   temporal.NewApplicationError("x", string(fault.TelegramUnavailable)),
+		"its worker is lost": temporal.NewTimeoutError(enumspb.TIMEOUT_TYPE_HEARTBEAT, nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := testtemporal.Environment()
+			env.RegisterActivity(&activities.Records{})
+			// The test environment would not wait for the attempt.
+			env.RegisterWorkflowWithOptions(func(ctx workflow.Context) (lifecycle.DeliveryOutcome, error) {
+				ctx.Done().Receive(ctx, nil)
+				return (&run{id: jobID}).finish(ctx, failure)
+			}, workflow.RegisterOptions{Name: "the end"})
+
+			wantEnd(env, lifecycle.DeliveryActionCancel, fault.CancelledByUser, lifecycle.DeliveryCancelled)
+			env.RegisterDelayedCallback(env.CancelWorkflow, 0)
+			env.ExecuteWorkflow("the end")
+			var outcome lifecycle.DeliveryOutcome
+			if err := env.GetWorkflowResult(&outcome); err != nil || outcome.State != lifecycle.DeliveryCancelled {
+				t.Errorf("the job ended with %+v, %v", outcome, err)
+			}
+		})
+	}
+}
+
 // TestPauses checks the delays between attempts: growing, or as requested by the other side. The policy gives up after
 // the third attempt.
 func TestPauses(t *testing.T) {

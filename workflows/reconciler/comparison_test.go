@@ -3,6 +3,7 @@ package reconciler_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"testing"
@@ -17,6 +18,7 @@ import (
 
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/temporalio"
@@ -97,11 +99,13 @@ func TestSchedule(t *testing.T) {
 	must(reconciler.Trigger(ctx, c))
 	started(t, c, reconciler.ComparisonSchedule, 1)
 	must(reconciler.Trigger(ctx, c))
-	for deadline := time.Now().Add(time.Minute); about.Info.NumActionsSkippedOverlap == 0; time.Sleep(50 * time.Millisecond) {
-		if about, err = schedule.Describe(ctx); err != nil || time.Now().After(deadline) {
-			t.Fatalf("the second one was not skipped: %v, %+v", err, about.Info)
+	wait.Eventually(t, "the second one is skipped", func() bool {
+		now, err := schedule.Describe(ctx)
+		if err == nil {
+			about = now
 		}
-	}
+		return about.Info.NumActionsSkippedOverlap > 0
+	})
 	if about.Info.NumActions != 1 {
 		t.Errorf("%d comparisons ran", about.Info.NumActions)
 	}
@@ -235,17 +239,15 @@ func serve(t *testing.T, c client.Client, compare any) {
 func started(t *testing.T, c client.Client, scheduleID string, n int) (id string) {
 	t.Helper()
 	schedule := c.ScheduleClient().GetHandle(t.Context(), scheduleID)
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	wait.Eventually(t, fmt.Sprintf("%s has started %d", scheduleID, n), func() bool {
 		about, err := schedule.Describe(t.Context())
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || len(about.Info.RecentActions) < n {
+			return false
 		}
-		if ran := about.Info.RecentActions; len(ran) >= n {
-			return ran[len(ran)-1].StartWorkflowResult.WorkflowID
-		}
-	}
-	t.Fatal("the schedule has not started so many")
-	return ""
+		id = about.Info.RecentActions[len(about.Info.RecentActions)-1].StartWorkflowResult.WorkflowID
+		return true
+	})
+	return id
 }
 
 // TestRecordHistoriesOfSchedules saves a short run of sweeps, a comparison of two workloads, and a sweep of media.

@@ -131,13 +131,13 @@ type tester interface {
 type faulty struct {
 	*task.Store
 	mu       sync.Mutex
-	failures int // before one succeeds
-	acts     int // tried
+	failures int             // before one succeeds
+	acts     map[string]bool // tried, each once: a local activity that takes long is tried again
 }
 
 func (f *faulty) Act(ctx context.Context, a task.Act) (task.Acted, error) {
 	f.mu.Lock()
-	f.acts++
+	f.acts[fmt.Sprint(a.RequestID, " ", a.Action, a.At.UnixNano())] = true
 	fails := f.failures > 0
 	if fails {
 		f.failures--
@@ -163,7 +163,7 @@ func (s *signals) SignalWorkflow(context.Context, string, string, string, any) e
 func (o *office) rig(t tester, s settings) *envRig {
 	t.Helper()
 	ctx := context.Background()
-	l := &envRig{t: t, office: o, faulty: &faulty{Store: o.Store.Tasks}}
+	l := &envRig{t: t, office: o, faulty: &faulty{Store: o.Store.Tasks, acts: map[string]bool{}}}
 	made, err := o.Tasks.CreateWorkspace(ctx, s.workspace(), core.Request{})
 	l.ok(err)
 	l.workspace = made.ID

@@ -9,6 +9,7 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/tasks"
@@ -45,7 +46,7 @@ func TestRecordHistories(t *testing.T) {
 	}
 
 	inStatus := func(t task.Task, want lifecycle.TaskState) {
-		w.eventually(30*time.Second, string(want), func() bool { return w.reload(t).State == want })
+		wait.Eventually(w, string(want), func() bool { return w.reload(t).State == want })
 	}
 
 	blocker := w.task(nil)
@@ -132,7 +133,7 @@ func TestRecordLeasedHistory(t *testing.T) {
 	time.Sleep(20 * time.Second)
 	_, err = w.tasks.Heartbeat(ctx, ann, leased.ID, 0)
 	w.must(err)
-	w.eventually(3*time.Minute, "the lease ends", func() bool { return w.reload(leased).State == lifecycle.TaskStuck })
+	wait.Eventually(w, "the lease ends", func() bool { return w.reload(leased).State == lifecycle.TaskStuck })
 
 	taken, err := w.tasks.Act(ctx, bob, leased.ID, lifecycle.TaskActionTakeover, lease, "")
 	w.must(err)

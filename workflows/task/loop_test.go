@@ -4,13 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/tasks"
 )
 
-// TestSettingsMakeNoEndlessLoop stores deadlines of a few nanoseconds, as accepted by the previous release, and lets a
-// task cycle between NEW and STUCK: that makes few events, and its creator can still cancel it.
-func TestSettingsMakeNoEndlessLoop(t *testing.T) {
+// TestNightSettingsMakeNoEndlessLoop stores deadlines of a few nanoseconds, as accepted by the previous release, and
+// lets a task cycle between NEW and STUCK: that makes few events, and its creator can still cancel it.
+func TestNightSettingsMakeNoEndlessLoop(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	const tiny, watched, most = 1e-9, 10 * time.Second, 100
 	release := tiny

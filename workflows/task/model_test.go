@@ -9,10 +9,13 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/temporalio"
 )
+
+func init() { night.RapidChecks(30) } // each lives through a whole task, with a record
 
 // command is one event of a task: a caller's request, a jump in time, or both.
 type command struct {

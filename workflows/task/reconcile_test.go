@@ -10,7 +10,9 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/testsuite"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
@@ -19,9 +21,10 @@ import (
 	"stagecoach/internal/store/task"
 )
 
-// TestEndedForLength lets the server end a task's run because of its history's length: the task continues in the next
-// run.
-func TestEndedForLength(t *testing.T) {
+// TestNightEndedForLength lets the server end a task's run because of its history's length: the task continues in the
+// next run.
+func TestNightEndedForLength(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRigOn(
 		t, testtemporal.Own(t, "limit.historyCount.error=60", "limit.historyCount.warn=50"), tasks.WorkspaceChange{},
@@ -29,11 +32,10 @@ func TestEndedForLength(t *testing.T) {
 
 	ctx := t.Context()
 	long := w.task(nil)
-	w.eventually(time.Minute, "the server ends its run", func() bool {
+	wait.Eventually(w, "the server ends its run", func() bool {
 		_ = w.client.SignalWorkflow(ctx, long.WorkflowID(), "", lifecycle.TaskRefreshSignal, nil)
 		description, err := w.client.DescribeWorkflowExecution(ctx, long.WorkflowID(), "")
-		w.must(err)
-		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
+		return err == nil && description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
 	})
 
 	reconciler := &reconcile.Reconciler{
@@ -42,10 +44,9 @@ func TestEndedForLength(t *testing.T) {
 	}
 
 	stop := testtemporal.Repeat(t, reconciler.Reconcile)
-	w.eventually(time.Minute, "its workflow runs again", func() bool {
+	wait.Eventually(w, "its workflow runs again", func() bool {
 		description, err := w.client.DescribeWorkflowExecution(ctx, long.WorkflowID(), "")
-		w.must(err)
-		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+		return err == nil && description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
 
 	stop()
@@ -70,10 +71,10 @@ func TestComparisonComparesRevisions(t *testing.T) {
 
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	env.SetTestTimeout(time.Minute)
+	env.SetTestTimeout(wait.Patience)
 	env.RegisterActivity(reconciler)
 	for _, outdated := range []int{1, 0} {
-		w.eventually(time.Minute, fmt.Sprint(outdated, " workflows are outdated"), func() bool { // it may be too busy to answer
+		wait.Eventually(w, fmt.Sprint(outdated, " workflows are outdated"), func() bool { // it may be too busy to answer
 			value, err := env.ExecuteActivity(reconciler.Compare, "")
 			w.must(err)
 			var compared reconcile.Compared
@@ -83,9 +84,11 @@ func TestComparisonComparesRevisions(t *testing.T) {
 			}
 			return compared.Outdated == outdated
 		})
-		w.eventually(time.Minute, "the workflow has the record's revision", func() bool {
+		wait.Eventually(w, "the workflow has the record's revision", func() bool {
 			value, err := w.client.QueryWorkflow(ctx, held.WorkflowID(), "", lifecycle.StateQuery)
-			w.must(err)
+			if err != nil {
+				return false
+			}
 			var shown lifecycle.TaskView
 			w.must(value.Get(&shown))
 			return shown.Version == w.reload(held).Version
@@ -111,7 +114,7 @@ func TestBlockerEndsBeforeTheStart(t *testing.T) {
 	_, err = w.tasks.Status(t.Context(), w.creator, blocker.ID, lifecycle.TaskDone, "done", "")
 	w.must(err)
 	w.must(w.tasks.Start(t.Context(), made[0]))
-	w.eventually(30*time.Second, "the deadline begins", func() bool { return w.reload(made[0]).DeadlineAt != nil })
+	wait.Eventually(w, "the deadline begins", func() bool { return w.reload(made[0]).DeadlineAt != nil })
 }
 
 // TestDoneInTheRecordAlone ends a task while its workflow knows neither that nor its dependents. Once the workflow has
@@ -124,9 +127,11 @@ func TestDoneInTheRecordAlone(t *testing.T) {
 	_, err := w.tasks.Claim(t.Context(), w.creator, blocker.ID, "mine", "")
 	w.must(err)
 	dependent := w.task(func(t *task.NewTask) { t.BlockedBy = []string{strconv.FormatInt(blocker.ID, 10)} })
-	w.eventually(30*time.Second, "the dependent has read the record", func() bool {
+	wait.Eventually(w, "the dependent has read the record", func() bool {
 		value, err := w.client.QueryWorkflow(t.Context(), dependent.WorkflowID(), "", lifecycle.StateQuery)
-		w.must(err)
+		if err != nil {
+			return false
+		}
 		var shown lifecycle.TaskView
 		w.must(value.Get(&shown))
 		return shown.WaitsFor == "blockers"
@@ -138,5 +143,5 @@ func TestDoneInTheRecordAlone(t *testing.T) {
 	w.must(err)
 
 	w.must(w.tasks.Refresh(t.Context(), blocker.WorkflowID()))
-	w.eventually(30*time.Second, "the deadline begins", func() bool { return w.reload(dependent).DeadlineAt != nil })
+	wait.Eventually(w, "the deadline begins", func() bool { return w.reload(dependent).DeadlineAt != nil })
 }

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"stagecoach/dev/night"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/service/tasks"
@@ -116,9 +117,10 @@ func TestReviewIsAskedForLater(t *testing.T) {
 	w.must(w.status(ann, one, lifecycle.TaskDone))
 }
 
-// TestReviewRace lets people submit, review, take over, return and finish at once, in any order. Whatever happens, a
-// task is DONE only if its assignee's newest submission was approved by someone else, who named it.
-func TestReviewRace(t *testing.T) {
+// TestNightReviewRace lets people submit, review, take over, return and finish at once, in any order. Whatever happens,
+// a task is DONE only if its assignee's newest submission was approved by someone else, who named it.
+func TestNightReviewRace(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	const agents, contested, steps = 4, 6, 25
 	w := newReviewRig(t, 1.5/60)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
@@ -17,6 +18,7 @@ import (
 	activities "stagecoach/activities/task"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/metrics"
@@ -68,7 +70,7 @@ func newRigAt(t *testing.T, server *testtemporal.Server, database string, change
 
 	skipIDs(w)
 	w.tasks = &tasks.Service{
-		Temporal: w.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 30 * time.Second,
+		Temporal: w.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: time.Minute,
 	}
 
 	w.startWorker()
@@ -150,13 +152,16 @@ func (w *rig) history(t taskstore.Task) []*historypb.HistoryEvent {
 	return w.server.History(w, t.WorkflowID(), "")
 }
 
-func (w *rig) eventually(patience time.Duration, what string, holds func() bool) {
+// wantTimers waits until a task's workflow has begun this many timers, and this many of them have fired.
+func (w *rig) wantTimers(t taskstore.Task, begun, fired int) {
 	w.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.Fatalf("not within %s: %s", patience, what)
+	wait.Eventually(w, fmt.Sprintf("%d timers are begun, %d have fired", begun, fired), func() bool {
+		kinds := map[enumspb.EventType]int{}
+		for _, event := range w.history(t) {
+			kinds[event.EventType]++
 		}
-	}
+		return kinds[enumspb.EVENT_TYPE_TIMER_STARTED] == begun && kinds[enumspb.EVENT_TYPE_TIMER_FIRED] == fired
+	})
 }
 
 func (w *rig) must(err error) {

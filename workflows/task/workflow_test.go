@@ -34,6 +34,9 @@ func TestWholeLife(t *testing.T) {
 	}
 }
 
+// later is more than an activity takes. The SDK's clock is the real one while an activity runs.
+const later = 30 * time.Second
+
 // TestDeadlines lets each status time out: exactly then, with exactly this comment, once.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
@@ -50,9 +53,9 @@ func TestDeadlines(t *testing.T) {
 				}
 			})
 
-			l.at(due+time.Second, func() {
+			l.at(due+later, func() {
 				if got := l.state(); got.State != "STUCK" || got.DeadlineAt != nil || !got.Since.Equal(l.begin.Add(due)) {
-					t.Errorf("a second after: %+v", got)
+					t.Errorf("%s after: %+v", later, got)
 				}
 			})
 
@@ -206,8 +209,8 @@ func TestOneOfManyWins(t *testing.T) {
 	l.at(time.Minute, func() { l.CancelWorkflow() })
 	l.run()
 	// One agent wins; its other claims succeed and change nothing.
-	if won != 5 || lost != 15 || l.types() != "[claimed status_changed]" || l.acts != 21 {
-		t.Errorf("%d won, %d lost, events %s, %d acts", won, lost, l.types(), l.acts)
+	if won != 5 || lost != 15 || l.types() != "[claimed status_changed]" || len(l.acts) != 21 {
+		t.Errorf("%d won, %d lost, events %s, %d acts", won, lost, l.types(), len(l.acts))
 	}
 }
 
@@ -285,7 +288,8 @@ func (l *envRig) continued() (id int64, known *task.Snapshot) {
 	return id, known
 }
 
-// TestRecordUnavailable makes a transition although the record is unavailable for a long time, and no other one meanwhile.
+// TestRecordUnavailable makes a transition although the record is unavailable for a long time, and no other one
+// meanwhile.
 func TestRecordUnavailable(t *testing.T) {
 	t.Parallel()
 	l := newOffice(t).rig(t, settings{})

@@ -60,6 +60,10 @@ func needsNoTurn(t transaction.Transaction) bool {
 	return err != nil || t.AmountNano > reviewFrom
 }
 
+// mostRetries are more than an order needs without any trouble: each is one more chance for a busy machine, on which
+// the time of payments may pass before they are broadcast.
+const mostRetries = 20
+
 // settle is the operator who cleans up when the trouble is over. It returns whether nothing is left to do.
 func (c *chaos) settle(ctx context.Context) (bool, error) {
 	if !c.resumed {
@@ -83,12 +87,12 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 	settled := true
 
 	for _, hash := range hashes {
-		t, err := c.lab.store.Transactions.ByHash(ctx, hash)
+		t, err := c.lab.store.Transactions.ByHash(ctx, hash) // with its payments, of one moment
 		if err != nil {
 			return false, nil //nolint:nilerr // not seen yet
 		}
 
-		payments, err := c.lab.store.Transactions.PaymentsOf(ctx, hash)
+		payments, err := c.lab.store.Transactions.PaymentsOf(ctx, hash) // a moment later
 		if err != nil {
 			return false, err
 		}
@@ -96,10 +100,11 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 			return false, err // the two are not of one moment
 		}
 
-		signed := slices.ContainsFunc(payments, func(p transaction.Payment) bool { return p.State == transaction.PaymentSigned })
-		travels := slices.ContainsFunc(
-			payments, func(p transaction.Payment) bool { return p.State == transaction.PaymentPaid && p.KeptAt == nil },
-		)
+		at, signed, travels := t.Snapshot(), false, false
+		for _, p := range []*transaction.PaymentRef{at.Purchase, at.Refund} {
+			signed = signed || p != nil && p.State == transaction.PaymentSigned
+			travels = travels || p != nil && p.State == transaction.PaymentPaid && !p.Kept
+		}
 
 		if t.DeferredUntil != nil && time.Now().Before(*t.DeferredUntil) { // the operator has raised the limit
 			settled = false
@@ -155,7 +160,7 @@ func (c *chaos) settle(ctx context.Context) (bool, error) {
 			settled = false
 		case t.State == lifecycle.TransactionFailed && t.ErrorClass != lifecycle.NonRetryable:
 			settled = false
-			if c.retried[hash]++; c.retried[hash] > 5 {
+			if c.retried[hash]++; c.retried[hash] > mostRetries {
 				c.complain("%.8s cannot be bought without any trouble: %s", hash, t.ErrorMessage)
 				return true, nil
 			}

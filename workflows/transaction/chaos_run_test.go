@@ -19,7 +19,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	activities "stagecoach/activities/transaction"
+	"stagecoach/dev/race"
 	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	record "stagecoach/internal/store/transaction"
 	"stagecoach/internal/ton"
@@ -118,8 +120,14 @@ func newChaos(l *chaosRig, p plan) (*chaos, error) {
 	return c, nil
 }
 
-// speed is how many times faster than the machine's the chain's time runs.
-const speed = 20
+// speed is how many times faster than the machine's the chain's time runs. The time of a payment must be enough to
+// broadcast it, which takes three times as long with the race detector.
+var speed = func() time.Duration {
+	if race.Enabled {
+		return 7
+	}
+	return 20
+}()
 
 // Now is the chain's time.
 func (c *chaos) Now() time.Time { return c.began.Add(time.Since(c.began) * speed) }
@@ -135,18 +143,31 @@ func (c *chaos) run() {
 	err := c.GetWorkflowError()
 	c.mu.Lock()
 	c.over = true
-	if err != nil { // nothing that an attempt may wait for can happen now
-		for _, a := range c.alive {
-			a.kill(errDeath)
-		}
-	}
 	c.mu.Unlock()
+	if err != nil { // nothing that an attempt may wait for can happen now
+		c.killAll()
+	}
+
+	late := time.AfterFunc(wait.Patience, func() {
+		c.complain("all has settled, but an attempt does not end")
+		c.killAll()
+	})
 	c.zombies.Wait()
+	late.Stop()
 	if err != nil {
 		c.complain("the history failed: %s", err)
 	}
 	if err := c.verify(); err != nil {
 		c.complain("it cannot be verified: %s", err)
+	}
+}
+
+// killAll kills the workers of all attempts.
+func (c *chaos) killAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range c.alive {
+		a.kill(errDeath)
 	}
 }
 
@@ -379,11 +400,8 @@ func (c *chaos) mortal(system http.Handler, w http.ResponseWriter, r *http.Reque
 
 	c.mu.Lock()
 	c.tally["dead workers"]++
-	for _, a := range c.alive {
-		a.kill(errDeath)
-	}
-
 	c.mu.Unlock()
+	c.killAll()
 	panic(http.ErrAbortHandler)
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	activities "stagecoach/activities/transaction"
+	"stagecoach/dev/night"
 	"stagecoach/dev/race"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
@@ -32,12 +34,8 @@ import (
 	"stagecoach/internal/toncenter"
 )
 
-// How many random histories a test run executes, without the race detector and with it, which makes them three times as
-// slow. STAGECOACH_CHAOS sets another number.
-const (
-	chaosSequences     = 300
-	chaosSequencesRace = 30
-)
+// chaosSequences is how many random histories a test run executes. STAGECOACH_CHAOS sets another number.
+const chaosSequences = 50
 
 // manySequences have something of everything in them.
 const manySequences = 1000
@@ -46,8 +44,12 @@ const manySequences = 1000
 // STAGECOACH_CHAOS_SEED selects others; make chaos draws new ones.
 const chaosSeed = 1
 
-// chaosLabs is how many histories run at a time. They mostly wait for PostgreSQL and each other's answers.
-const chaosLabs = 24
+// chaosLabs is how many histories run at a time for each processor, up to mostChaosLabs. They mostly wait for
+// PostgreSQL and each other's answers, but each has its own clock, which does not wait.
+const (
+	chaosLabs     = 6
+	mostChaosLabs = 24
+)
 
 // TestChaos executes random histories of deposits, faults of the chain and Fragment, worker deaths and operators'
 // interventions. The workflow, the activities, the record and the wallet's contract are real, time is skipped. At the
@@ -57,17 +59,12 @@ func TestChaos(t *testing.T) { // not beside other tests: it uses the whole mach
 		t.Skip("needs PostgreSQL")
 	}
 
-	count, seed := chaosSequences, number(t, "STAGECOACH_CHAOS_SEED", chaosSeed)
-	if race.Enabled {
-		count = chaosSequencesRace
-	}
-
-	count = number(t, "STAGECOACH_CHAOS", count)
+	count, seed := number(t, "STAGECOACH_CHAOS", chaosSequences), number(t, "STAGECOACH_CHAOS_SEED", chaosSeed)
 	var next, lived atomic.Int64
 	var labs sync.WaitGroup
 	tally, mu := map[string]int{}, &sync.Mutex{}
 
-	for range min(chaosLabs, count) {
+	for range min(chaosLabs*runtime.GOMAXPROCS(0), mostChaosLabs, count) {
 		l := newChaosRig(t)
 		l.tally, l.mu = tally, mu
 		labs.Go(func() {
@@ -114,15 +111,17 @@ var found = map[string]plan{
 	},
 }
 
-// TestFoundHistories executes them several times, because their threads are not deterministic.
-func TestFoundHistories(t *testing.T) {
-	if testing.Short() || race.Enabled {
-		t.Skip("needs PostgreSQL, and takes long with the race detector")
+// TestNightFoundHistories executes them several times, because their threads are not deterministic.
+func TestNightFoundHistories(t *testing.T) {
+	night.Only(t)
+	if race.Enabled {
+		t.Skip("takes long with the race detector: make chaos runs it")
 	}
 
+	const times = 8
 	for name, p := range found {
 		var labs sync.WaitGroup
-		for range 8 {
+		for range times {
 			l := newChaosRig(t)
 			l.tally, l.mu = map[string]int{}, &sync.Mutex{}
 			labs.Go(func() {

@@ -3,6 +3,8 @@ package transaction_test
 import (
 	"testing"
 
+	"stagecoach/dev/night"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/notice"
@@ -15,7 +17,7 @@ func large(s *setup) { s.settings.Limits = transaction.Limits{ReviewFrom: 1_500_
 // wantHeldForDeposit waits until a transaction is held for its deposit, and nothing was paid for it.
 func (w *rig) wantHeldForDeposit(hash string, state lifecycle.TransactionState) {
 	w.Helper()
-	w.eventually("it waits for a person: "+w.events(hash), func() bool {
+	wait.Eventually(w, "it waits for a person: "+w.events(hash), func() bool {
 		got := w.get(hash)
 		return got.NeedsReview && got.ReviewReason == transaction.ReviewDeposit && got.State == state
 	})
@@ -27,14 +29,15 @@ func (w *rig) wantHeldForDeposit(hash string, state lifecycle.TransactionState) 
 // resolved resolves a transaction. Its workflow learns of the review shortly after it is recorded.
 func (w *rig) resolved(hash string, outcome lifecycle.TransactionState, comment string) {
 	w.Helper()
-	w.eventually("it is resolved as "+string(outcome), func() bool {
+	wait.Eventually(w, "it is resolved as "+string(outcome), func() bool {
 		_, err := w.client.Resolve(w.Context(), w.admin, hash, outcome, "", comment, "")
 		return err == nil
 	})
 }
 
-// TestLargeDepositGoesOnAfterAReview holds an order because of its deposit, lets a small one pass, and continues.
-func TestLargeDepositGoesOnAfterAReview(t *testing.T) {
+// TestNightLargeDepositGoesOnAfterAReview holds an order because of its deposit, lets a small one pass, and continues.
+func TestNightLargeDepositGoesOnAfterAReview(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, large)
 	hash := w.deposit(2, "durov 50")
@@ -63,7 +66,7 @@ func TestLargeDepositIsNotGivenBack(t *testing.T) {
 	_, err := w.client.WriteOff(t.Context(), w.admin, kept, "it was never paid", "")
 	w.must(err)
 	w.resolved(back, lifecycle.TransactionFailed, "it was paid: give it back")
-	w.eventually("the money goes back", func() bool { return w.states(back) == "refund paid" })
+	wait.Eventually(w, "the money goes back", func() bool { return w.states(back) == "refund paid" })
 	if got := w.get(kept); got.NeedsReview || got.RefundDueNano != 0 || w.states(kept) != "" {
 		t.Errorf("%+v, %s", got, w.states(kept))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 )
 
@@ -20,7 +21,7 @@ func TestRecordHistoriesOfRetries(t *testing.T) {
 	fails := func(receiver string) (hash string) { // never searched for
 		w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"})
 		hash = w.deposit(1, receiver+" 50")
-		w.eventually("it is to be tried again", func() bool { return w.get(hash).RetryAt != nil })
+		wait.Eventually(w, "it is to be tried again", func() bool { return w.get(hash).RetryAt != nil })
 		w.fragment.ClearFaults()
 		return hash
 	}
@@ -40,7 +41,7 @@ func TestRecordHistoriesOfRetries(t *testing.T) {
 
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"})
 	unknown := w.deposit(1, "durov 50")
-	w.eventually("it is given up", func() bool { return w.get(unknown).GivenUpAt != nil })
+	wait.Eventually(w, "it is given up", func() bool { return w.get(unknown).GivenUpAt != nil })
 	w.fragment.ClearFaults()
 	_, err = w.client.Retry(ctx, w.admin, unknown, "once more", "")
 	w.must(err)

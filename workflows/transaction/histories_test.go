@@ -10,6 +10,7 @@ import (
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/notice"
 )
@@ -35,7 +36,7 @@ func TestRecordHistories(t *testing.T) {
 	}
 
 	resolve := func(hash string, outcome lifecycle.TransactionState) {
-		w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
+		wait.Eventually(w, "it needs review", func() bool { return w.get(hash).NeedsReview })
 		_, err := w.client.Resolve(ctx, w.admin, hash, outcome, "", "reviewed", "")
 		w.must(err)
 	}
@@ -58,7 +59,7 @@ func TestRecordHistories(t *testing.T) {
 	drop(1000)
 	w.name = "second" // each gets one refund a day
 	lost := w.deposit(1, "no order either")
-	w.eventually("the refund is dead", func() bool { return strings.HasPrefix(w.states(lost), "refund dead") })
+	wait.Eventually(w, "the refund is dead", func() bool { return strings.HasPrefix(w.states(lost), "refund dead") })
 	drop(0)
 	save("refused-and-refunded-twice", lost)
 
@@ -71,7 +72,7 @@ func TestRecordHistories(t *testing.T) {
 
 	drop(1000)
 	dead := w.deposit(1, "durov 50")
-	w.eventually("the payment is dead", func() bool { return strings.HasPrefix(w.states(dead), "purchase dead") })
+	wait.Eventually(w, "the payment is dead", func() bool { return strings.HasPrefix(w.states(dead), "purchase dead") })
 	drop(0)
 	w.becomes(dead, lifecycle.TransactionFailed)
 	retry(dead)
@@ -98,14 +99,14 @@ func TestRecordHistories(t *testing.T) {
 
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	stopped := w.deposit(1, "durov 50")
-	w.eventually("it is in line", func() bool { return w.inLine(stopped) })
+	wait.Eventually(w, "it is in line", func() bool { return w.inLine(stopped) })
 	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(stopped), ""))
 	save("cancelled-while-waiting", stopped)
 	w.must(w.client.Resume(ctx))
 
 	slow(4000)
 	stuck := w.deposit(1, "durov 50")
-	w.eventually("it is stuck", func() bool { return w.get(stuck).StuckAlertedAt != nil })
+	wait.Eventually(w, "it is stuck", func() bool { return w.get(stuck).StuckAlertedAt != nil })
 	slow(0)
 	save("processed-after-it-was-stuck", stuck)
 
@@ -118,7 +119,7 @@ func TestRecordHistories(t *testing.T) {
 
 	slow(1500)
 	signed := w.deposit(1, "durov 50")
-	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
+	wait.Eventually(w, "it is signed", func() bool { return w.states(signed) == "purchase signed" })
 	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(signed), ""))
 	save("processed-though-cancelled", signed)
 	slow(0)
@@ -141,7 +142,7 @@ func TestRecordHistories(t *testing.T) {
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	w.name = "fourth"
 	poor := w.deposit(1, "no order, and no money")
-	w.eventually("its refund waits for its turn", func() bool { return w.get(poor).RefundDueNano > 0 })
+	wait.Eventually(w, "its refund waits for its turn", func() bool { return w.get(poor).RefundDueNano > 0 })
 	w.must(w.chain.SetBalance("", 100_000_000))
 	w.must(w.client.Resume(ctx))
 	w.wantAlert(notice.AlertRefund, true)
@@ -152,7 +153,7 @@ func TestRecordHistories(t *testing.T) {
 	watching := w.server.Client.GetWorkflow(ctx, monitor, "").GetRunID()
 	w.stopWorker()
 	w.startWorker()
-	w.eventually("the monitor has handed over", func() bool {
+	wait.Eventually(w, "the monitor has handed over", func() bool {
 		description, err := w.server.Client.DescribeWorkflowExecution(ctx, monitor, "")
 		w.must(err)
 		return description.WorkflowExecutionInfo.Execution.RunId != watching

@@ -7,17 +7,20 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
 	"stagecoach/internal/service"
 	"stagecoach/internal/store/operations"
 )
 
-// TestEndedForLength lets the server end a transaction's run because of its history's length: no operator intended
+// TestNightEndedForLength lets the server end a transaction's run because of its history's length: no operator intended
 // that, so the next run continues from the record.
-func TestEndedForLength(t *testing.T) {
+func TestNightEndedForLength(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, retries(time.Hour, time.Hour), func(s *setup) {
 		s.server = testtemporal.Own(t, "limit.historyCount.error=60", "limit.historyCount.warn=50")
@@ -27,11 +30,10 @@ func TestEndedForLength(t *testing.T) {
 	w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "something"})
 	hash := w.deposit(1, "durov 50")
 	w.becomes(hash, lifecycle.TransactionFailed) // and waits for its retry
-	w.eventually("the server ends its run", func() bool {
+	wait.Eventually(w, "the server ends its run", func() bool {
 		_ = w.server.Client.SignalWorkflow(ctx, lifecycle.TransactionID(hash), "", lifecycle.TransactionRefreshSignal, nil)
 		description, err := w.server.Client.DescribeWorkflowExecution(ctx, lifecycle.TransactionID(hash), "")
-		w.must(err)
-		return description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
+		return err == nil && description.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
 	})
 
 	w.client.StuckAfter = time.Hour
@@ -41,7 +43,7 @@ func TestEndedForLength(t *testing.T) {
 	}
 
 	stop := testtemporal.Repeat(t, reconciler.Reconcile)
-	w.eventually("it is found", func() bool {
+	wait.Eventually(w, "it is found", func() bool {
 		findings, err := w.store.Operations.Findings(ctx, operations.FindingFilter{Limit: 10})
 		w.must(err)
 		return len(findings) > 0 && findings[0].Done != ""

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/notice"
 	"stagecoach/internal/store/transaction"
@@ -23,7 +24,7 @@ func TestUnderpaidIsRefunded(t *testing.T) {
 		w.depositAs(tonsim.Deposit{From: "d", AmountNano: 50_000_000, Comment: "durov", Kind: "encrypted"}): "Invalid comment format",
 	} {
 		w.fails(hash, message, lifecycle.NonRetryable)
-		w.eventually("it is refunded", func() bool { return w.states(hash) == "refund paid" })
+		wait.Eventually(w, "it is refunded", func() bool { return w.states(hash) == "refund paid" })
 	}
 
 	w.deposit(0.049_999_999, "durov")
@@ -52,7 +53,7 @@ func TestOpenedWhilePaymentsAreStopped(t *testing.T) {
 			w := newRig(t, large)
 			stop(w)
 			first := w.deposit(1, "anna 50")
-			w.eventually("it has its turn", func() bool { return w.inLine(first) })
+			wait.Eventually(w, "it has its turn", func() bool { return w.inLine(first) })
 
 			encrypted := w.depositAs(tonsim.Deposit{From: "x", AmountNano: 1e9, Comment: "durov 50", Kind: "encrypted"})
 			w.failedWhenOpened(encrypted, "Invalid comment format", "", 0)
@@ -117,7 +118,7 @@ func TestCancelledBeforeItIsOpened(t *testing.T) {
 	w := newRig(t)
 	w.worker.Stop()
 	hash := w.deposit(1, "durov 50")
-	w.eventually("it is started", func() bool { return w.get(hash).WorkflowStartedAt != nil })
+	wait.Eventually(w, "it is started", func() bool { return w.get(hash).WorkflowStartedAt != nil })
 	w.must(w.server.Client.CancelWorkflow(t.Context(), lifecycle.TransactionID(hash), ""))
 	w.startMain()
 	w.fails(hash, "Cancelled by operator", lifecycle.UnknownError)

@@ -12,9 +12,11 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
@@ -203,7 +205,7 @@ func TestReview(t *testing.T) {
 
 			ctx := t.Context()
 			hash := w.deposit(1, "durov 50")
-			w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
+			wait.Eventually(w, "it needs review", func() bool { return w.get(hash).NeedsReview })
 			w.wantAlert(notice.AlertTransactionReview, true)
 			if got := w.get(hash); got.State != lifecycle.TransactionProcessing || w.states(hash) != "purchase paid" {
 				t.Errorf("%+v", got)
@@ -248,13 +250,14 @@ func TestPause(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	ctx := t.Context()
-	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1500))}))
+	w.must(w.chain.Hold())
 	signed := w.deposit(1, "anna 50")
-	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
+	w.signed(signed)
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	waiting := w.deposit(1, "boris 50")
+	w.must(w.chain.Release())
 	w.becomes(signed, lifecycle.TransactionProcessed)
-	w.eventually("the other one is in line", func() bool { return w.inLine(waiting) })
+	wait.Eventually(w, "the other one is in line", func() bool { return w.inLine(waiting) })
 	time.Sleep(500 * time.Millisecond)
 	if got := w.states(waiting); got != "" {
 		t.Error(got)
@@ -271,13 +274,15 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	ctx := t.Context()
-	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(2000))}))
+	w.must(w.chain.Hold())
 	signed := w.deposit(1, "anna 50")
-	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
+	w.signed(signed)
 	waiting := w.deposit(1, "boris 50")
-	w.eventually("the other one is in line", func() bool { return w.inLine(waiting) })
+	wait.Eventually(w, "the other one is in line", func() bool { return w.inLine(waiting) })
 	for _, hash := range []string{signed, waiting} {
-		w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(hash), ""))
+		wait.Eventually(w, "it is cancelled", func() bool { // a row is queued before its workflow has started
+			return w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(hash), "") == nil
+		})
 	}
 
 	w.fails(waiting, "Cancelled by operator", lifecycle.UnknownError)
@@ -285,6 +290,7 @@ func TestCancel(t *testing.T) {
 		t.Errorf("ended with %v", err)
 	}
 
+	w.must(w.chain.Release())
 	w.becomes(signed, lifecycle.TransactionProcessed)
 	w.must(w.over(signed))
 	if w.inLine(waiting) {
@@ -296,10 +302,20 @@ func TestCancel(t *testing.T) {
 	w.becomes(waiting, lifecycle.TransactionProcessed)
 
 	// Cancelled while the payment dies: it is not signed again.
-	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(0)), Drop: ptr(1000)}))
+	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(1000)}))
 	dying := w.deposit(1, "clara 50")
-	w.eventually("it is signed", func() bool { return w.states(dying) == "purchase signed" })
+	w.signed(dying)
 	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(dying), ""))
+	wait.Eventually(w, "an execution begins that signs nothing", func() bool {
+		executions := 0
+		for _, event := range w.history(dying) {
+			if event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == "Pay" {
+				executions++
+			}
+		}
+		return executions == 2
+	})
+	w.expire()
 	w.fails(dying, "Cancelled by operator", lifecycle.UnknownError)
 	if got := w.states(dying); got != "purchase dead" {
 		t.Error(got)
@@ -309,11 +325,12 @@ func TestCancel(t *testing.T) {
 	w.balances()
 }
 
-// TestStuck alerts administrators to a transaction that takes too long, and changes nothing. Paused time does not
+// TestNightStuck alerts administrators to a transaction that takes too long, and changes nothing. Paused time does not
 // count.
-func TestStuck(t *testing.T) {
+func TestNightStuck(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.StuckAfter, s.settings.PaymentTTL = time.Second, time.Minute })
+	w := newRig(t, func(s *setup) { s.settings.StuckAfter = time.Second })
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	hash := w.deposit(1, "durov 50")
 	time.Sleep(3 * time.Second)
@@ -321,15 +338,17 @@ func TestStuck(t *testing.T) {
 		t.Errorf("alerted in a pause: %+v", got)
 	}
 
-	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(10_000))}))
+	w.must(w.chain.Hold())
 	w.must(w.client.Resume(t.Context()))
-	w.eventually("it is stuck", func() bool { return w.get(hash).StuckAlertedAt != nil })
+	wait.Eventually(w, "it is stuck", func() bool { return w.get(hash).StuckAlertedAt != nil })
 	w.wantAlert(notice.AlertTransactionStuck, true)
-	w.eventually("it shows", func() bool {
+	wait.Eventually(w, "it shows", func() bool {
 		found, err := w.server.Client.ListWorkflow(
 			t.Context(), listOf(`WorkflowType = "Transaction" AND Stage = "processing" AND Attention = true`),
 		)
-		w.must(err)
+		if err != nil {
+			return false
+		}
 		for _, execution := range found.Executions {
 			if execution.Execution.WorkflowId == lifecycle.TransactionID(hash) {
 				return true
@@ -338,6 +357,7 @@ func TestStuck(t *testing.T) {
 		return false
 	})
 
+	w.must(w.chain.Release())
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	if !strings.Contains(w.events(hash), "stuck") {
 		t.Error(w.events(hash))
@@ -350,7 +370,7 @@ func TestRefunds(t *testing.T) {
 	w := newRig(t, func(s *setup) { s.settings.Refund = true })
 	hash := w.deposit(1, "no such order at all")
 	w.fails(hash, "Invalid comment format", lifecycle.NonRetryable)
-	w.eventually("it is given back", func() bool { p := w.payments(hash); return len(p) == 1 && p[0].KeptAt != nil })
+	wait.Eventually(w, "it is given back", func() bool { p := w.payments(hash); return len(p) == 1 && p[0].KeptAt != nil })
 	p := w.payments(hash)[0]
 	if p.Kind != transaction.Refund || p.AmountNano != 980_000_000 || p.Destination != w.get(hash).Sender {
 		t.Errorf("%+v", p)
@@ -379,18 +399,20 @@ func TestRefunds(t *testing.T) {
 	// A lost refund is proven dead and made again, and pauses hold it as well.
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(1000)}))
 	lost := w.depositAs(tonsim.Deposit{From: "another", AmountNano: 1e9, Comment: "no such order either"})
-	w.eventually("it is dead", func() bool { return strings.HasPrefix(w.states(lost), "refund dead") })
+	wait.Eventually(w, "it is signed", func() bool { return w.states(lost) == "refund signed" })
+	w.expire()
+	wait.Eventually(w, "it is dead", func() bool { return strings.HasPrefix(w.states(lost), "refund dead") })
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(0)}))
 	w.must(w.client.Resume(t.Context()))
-	w.eventually("it is given back", func() bool { return strings.HasSuffix(w.states(lost), "refund paid") })
+	wait.Eventually(w, "it is given back", func() bool { return strings.HasSuffix(w.states(lost), "refund paid") })
 	_ = w.over(lost)
 	w.wantNoDue(lost)
 	w.balances()
 
 	// A refund that is returned to us is not an order to be refunded again.
 	back := w.deposit(0.98, "Refund: the order could not be carried out")
-	w.eventually("a person is asked", func() bool { return w.get(back).NeedsReview })
+	wait.Eventually(w, "a person is asked", func() bool { return w.get(back).NeedsReview })
 	if got := w.states(back); got != "" {
 		t.Error(got)
 	}
@@ -407,20 +429,21 @@ func (w *rig) wantNoDue(hash string) {
 // failed, and unstarted workflows are started.
 func TestReconciler(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
+	w := newRig(t)
 	ctx := t.Context()
-	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(3000))}))
+	w.must(w.chain.Hold())
 	signed := w.deposit(1, "anna 50")
-	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
+	w.signed(signed)
 	waiting := w.deposit(1, "boris 50")
-	w.eventually("the other one is in line", func() bool { return w.inLine(waiting) })
+	wait.Eventually(w, "the other one is in line", func() bool { return w.inLine(waiting) })
 	for _, hash := range []string{signed, waiting} {
-		w.eventually("it is terminated", func() bool { // a row is queued before its workflow has started
+		wait.Eventually(w, "it is terminated", func() bool { // a row is queued before its workflow has started
 			return w.server.Client.TerminateWorkflow(ctx, lifecycle.TransactionID(hash), "", "by hand") == nil
 		})
 	}
 
 	w.must(w.server.Client.TerminateWorkflow(ctx, lifecycle.TonMonitorID(w.wallet.Address().Raw()), "", "by hand"))
+	w.must(w.chain.Release())
 
 	w.client.StuckAfter = time.Hour
 	reconciler := &reconcile.Reconciler{

@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/notice"
@@ -18,7 +20,7 @@ import (
 // purchase is made, nothing is signed twice.
 func TestBroadcastTrouble(t *testing.T) {
 	t.Parallel()
-	for name, f := range map[string]sim.Fault{
+	for name, f := range night.Cases(t, map[string]sim.Fault{
 		"lost answer":                       {Kind: "lost_answer", Times: 1},
 		"500 with exit code 133":            {Kind: "exit_133", Times: 1},
 		"500 with exit code 133, but taken": {Kind: "exit_133", Times: 1, Applied: true},
@@ -29,12 +31,15 @@ func TestBroadcastTrouble(t *testing.T) {
 		"503":                               {Kind: "503", Times: 2},
 		"429":                               {Kind: "429", Times: 2},
 		"cut":                               {Kind: "cut", Times: 1},
-	} {
+	}, "lost answer", "time-out, but taken") {
 		f.Match = "/api/v3/message"
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// however late a broadcast is, the payment is valid
-			w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
+			w := newRig(t, func(s *setup) {
+				if f.Kind == "timeout" {
+					s.chainTimeout = 2 * time.Second
+				}
+			})
 			w.chain.AddFault(f)
 			hash := w.deposit(1, "durov 50")
 			w.becomes(hash, lifecycle.TransactionProcessed)
@@ -55,7 +60,9 @@ func TestForgottenMessage(t *testing.T) {
 	w := newRig(t, retries(time.Hour, 100*time.Millisecond))
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(1000)}))
 	hash := w.deposit(1, "durov 50")
-	w.eventually("the first one is dead", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
+	w.signed(hash)
+	w.expire()
+	wait.Eventually(w, "the first one is dead", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") })
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(0)}))
 	got := w.becomes(hash, lifecycle.TransactionProcessed)
 	if states := w.states(hash); states != "purchase dead, purchase paid" || got.Attempt != 2 {
@@ -69,12 +76,14 @@ func TestForgottenMessage(t *testing.T) {
 // TestNothingGoesThrough gives up when the delays add up to the setting, each payment proven dead. A retry signs anew.
 func TestNothingGoesThrough(t *testing.T) {
 	t.Parallel()
-	w := newRig(t, func(s *setup) {
-		s.retryFor, s.retryPause, s.settings.PaymentTTL = 100*time.Millisecond, 100*time.Millisecond, 2*time.Second
-	})
+	w := newRig(t, retries(100*time.Millisecond, 100*time.Millisecond), func(s *setup) { s.settings.PaymentTTL = 30 * time.Second })
 	w.must(w.chain.Steer(tonsim.Steering{Drop: ptr(100000)}))
 	hash := w.deposit(1, "durov 50")
-	w.eventually("it is given up", func() bool { return w.get(hash).GivenUpAt != nil })
+	w.signed(hash)
+	w.expire()
+	wait.Eventually(w, "another one is signed", func() bool { return w.states(hash) == "purchase dead, purchase signed" })
+	w.expire()
+	wait.Eventually(w, "it is given up", func() bool { return w.get(hash).GivenUpAt != nil })
 	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
 	if got := w.states(hash); got != "purchase dead, purchase dead" {
 		t.Error(got)
@@ -88,26 +97,27 @@ func TestNothingGoesThrough(t *testing.T) {
 	w.balances()
 }
 
-// TestSkippedAction removes the money between signature and payment: the wallet runs the order, exit code 0, and pays
-// nothing.
-func TestSkippedAction(t *testing.T) {
+// TestNightSkippedAction removes the money between signature and payment: the wallet runs the order, exit code 0, and
+// pays nothing.
+func TestNightSkippedAction(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
-	w := newRig(t, func(s *setup) {
-		s.retryFor, s.retryPause, s.settings.PaymentTTL = 100*time.Millisecond, 100*time.Millisecond, 20*time.Second
-	})
-	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(1500))}))
+	w := newRig(t, retries(100*time.Millisecond, 100*time.Millisecond))
+	w.must(w.chain.Hold())
 	hash := w.deposit(1, "durov 50")
-	w.eventually("the payment is signed", func() bool { return w.states(hash) == "purchase signed" })
+	w.signed(hash)
+	w.must(w.client.Pause(t.Context(), w.admin, "until the money is back"))
 	w.must(w.chain.SetBalance("", 100_000_000))
-	w.eventually(
-		"the chain ran it, and it paid nothing", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") },
+	w.must(w.chain.Release())
+	wait.Eventually(
+		w, "the chain ran it, and it paid nothing", func() bool { return strings.HasPrefix(w.states(hash), "purchase dead") },
 	)
 	if p := w.payments(hash)[0]; p.ChainHash == "" || p.PaidNano != 0 {
 		t.Errorf("%+v", p)
 	}
 
-	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(0))}))
 	w.must(w.chain.SetBalance("", 10_000_000_000))
+	w.must(w.client.Resume(t.Context()))
 	w.becomes(hash, lifecycle.TransactionProcessed)
 	if got := w.states(hash); got != "purchase dead, purchase paid" {
 		t.Error(got)
@@ -116,13 +126,14 @@ func TestSkippedAction(t *testing.T) {
 	w.wantSold(1)
 }
 
-// TestEmptyWallet does not sign what the wallet cannot afford.
-func TestEmptyWallet(t *testing.T) {
+// TestNightEmptyWallet does not sign what the wallet cannot afford.
+func TestNightEmptyWallet(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t)
 	w.must(w.client.Pause(t.Context(), w.admin, "a test"))
 	hash := w.deposit(1, "durov 50")
-	w.eventually("it is in line", func() bool { return w.inLine(hash) })
+	wait.Eventually(w, "it is in line", func() bool { return w.inLine(hash) })
 	w.must(w.chain.SetBalance("", 400_000_000))
 	w.must(w.client.Resume(t.Context()))
 	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
@@ -144,7 +155,7 @@ func TestBounced(t *testing.T) {
 	settings.To, settings.Bounceable = nobody, true
 	w.must(w.fragment.Set(settings))
 	hash := w.deposit(1, "durov 50")
-	w.eventually("it is given up", func() bool { return w.get(hash).GivenUpAt != nil })
+	wait.Eventually(w, "it is given up", func() bool { return w.get(hash).GivenUpAt != nil })
 	w.fails(hash, "Wallet service error: Could not send transaction", lifecycle.Retryable)
 	if got := w.states(hash); got != "purchase bounced, purchase bounced" {
 		t.Error(got)
@@ -164,15 +175,16 @@ func TestBounced(t *testing.T) {
 	w.balances()
 }
 
-// TestBouncedAfterAll lets an operator decide while the chain does not show what became of the money: its return is
-// seen later.
-func TestBouncedAfterAll(t *testing.T) {
+// TestNightBouncedAfterAll lets an operator decide while the chain does not show what became of the money: its return
+// is seen later.
+func TestNightBouncedAfterAll(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.ConfirmPatience = time.Second })
 	w.bounceTo(strings.Repeat("ab", 32))
 	w.chain.AddFault(sim.Fault{Match: "ByMessage?direction=in", Kind: "503"})
 	hash := w.deposit(1, "durov 50")
-	w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
+	wait.Eventually(w, "it needs review", func() bool { return w.get(hash).NeedsReview })
 	_, err := w.client.Resolve(t.Context(), w.admin, hash, lifecycle.TransactionFailed, "", "Fragment has not got it", "")
 	w.must(err)
 	if got := w.states(hash); got != "purchase paid" {
@@ -180,7 +192,7 @@ func TestBouncedAfterAll(t *testing.T) {
 	}
 
 	w.chain.ClearFaults()
-	w.eventually("the money is back", func() bool { return w.states(hash) == "purchase bounced" })
+	wait.Eventually(w, "the money is back", func() bool { return w.states(hash) == "purchase bounced" })
 	w.wantSold(0)
 	w.balances()
 }
@@ -207,7 +219,7 @@ func TestForeignAddress(t *testing.T) {
 // once it is renewed.
 func TestSessionExpired(t *testing.T) {
 	t.Parallel()
-	for name, says := range map[string]string{"expired": "Session expired", "auth": "AUTH_SESSION_EXPIRED", "denied": "Access denied"} {
+	for name, says := range night.Cases(t, map[string]string{"expired": "Session expired", "auth": "AUTH_SESSION_EXPIRED", "denied": "Access denied"}, "expired") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t)
@@ -249,8 +261,9 @@ func TestVerification(t *testing.T) {
 	w.becomes(hash, lifecycle.TransactionProcessed)
 }
 
-// TestSessionOfTheCookies makes sure that the simulator requires them.
-func TestSessionOfTheCookies(t *testing.T) {
+// TestNightSessionOfTheCookies makes sure that the simulator requires them.
+func TestNightSessionOfTheCookies(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.fragment.Token = "another" })
 	hash := w.deposit(1, "anna 50")
@@ -260,27 +273,59 @@ func TestSessionOfTheCookies(t *testing.T) {
 	}
 }
 
-// TestLateStars delays the Stars after the payment: the wallet stays held, and the next purchase is not confused with
-// it.
-func TestLateStars(t *testing.T) {
+// TestNightLateStars delays the Stars after the payment: the wallet stays held, and the next purchase is not confused
+// with it.
+func TestNightLateStars(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.fragment.Settings.DoneAfterMS = 3000; s.fragment.Settings.Confirm = true })
+	w := newRig(t, func(s *setup) {
+		s.settings.TurnPatience = time.Hour
+		s.fragment.Settings.DoneAfterMS, s.fragment.Settings.Confirm = time.Hour.Milliseconds(), true
+	})
 	first, second := w.deposit(1, "anna 50"), w.deposit(1, "boris 50")
-	w.eventually("one is paid", func() bool { return w.states(first)+w.states(second) == "purchase paid" })
+	wait.Eventually(w, "one is paid", func() bool { return w.states(first)+w.states(second) == "purchase paid" })
+	time.Sleep(500 * time.Millisecond)
+	if got := w.states(first) + w.states(second); got != "purchase paid" {
+		t.Errorf("before the Stars: %s", got)
+	}
+
+	w.sells(func(s *tonsim.FragmentSettings) { s.DoneAfterMS = 0 })
 	w.becomes(first, lifecycle.TransactionProcessed)
 	w.becomes(second, lifecycle.TransactionProcessed)
 	w.wantSold(2)
 	w.balances()
 }
 
-// TestLaggingChain reads a chain whose newest transactions are not final yet, and one that hides some: nothing is
+// TestNightLaggingChain reads a chain whose newest transactions are not final yet, and one that hides some: nothing is
 // missed, and no payment that is merely not visible yet is considered dead.
-func TestLaggingChain(t *testing.T) {
+func TestNightLaggingChain(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.chain.Finality = 1200 * time.Millisecond; s.settings.PaymentTTL = 3 * time.Second })
+	w := newRig(t, func(s *setup) { s.chain.Finality = 1200 * time.Millisecond })
 	hash := w.deposit(1, "durov 50")
 	w.becomes(hash, lifecycle.TransactionProcessed)
+
+	// The payment is on the chain and hidden while its time passes.
+	before := w.broadcasts()
+	w.must(w.chain.Hold())
+	unseen := w.deposit(1, "anna 50")
+	w.signed(unseen)
+	wait.Eventually(w, "it is broadcast", func() bool { return w.broadcasts() > before })
 	w.must(w.chain.Steer(tonsim.Steering{FinalityMS: ptr(int64(0)), Hide: ptr(1000)}))
+	w.must(w.chain.Release())
+	w.expire()
+	time.Sleep(500 * time.Millisecond)
+	if got := w.states(unseen); got != "purchase signed" {
+		t.Errorf("a payment that is not to be seen yet: %s", got)
+	}
+
+	w.must(w.chain.Steer(tonsim.Steering{Reveal: true}))
+	w.becomes(unseen, lifecycle.TransactionProcessed)
+	if got := w.states(unseen); got != "purchase paid" {
+		t.Error(got)
+	}
+
+	w.must(w.chain.Steer(tonsim.Steering{Hide: ptr(1000)}))
 	hidden := w.deposit(1, "durov 50")
 	time.Sleep(time.Second)
 	if w.get(hidden).Hash != "" {
@@ -293,7 +338,7 @@ func TestLaggingChain(t *testing.T) {
 		t.Error(got)
 	}
 
-	w.wantSold(2)
+	w.wantSold(3)
 	w.balances()
 }
 

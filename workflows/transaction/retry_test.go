@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/tonsim"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/notice"
 )
@@ -20,7 +22,7 @@ func retries(most, pause time.Duration) func(*setup) {
 // without a person's help.
 func TestFailureMendsItself(t *testing.T) {
 	t.Parallel()
-	for name, trouble := range map[string]struct {
+	for name, trouble := range night.Cases(t, map[string]struct {
 		begin, end func(*rig)
 		message    string
 	}{
@@ -49,13 +51,13 @@ func TestFailureMendsItself(t *testing.T) {
 			func(w *rig) { w.fragment.ClearFaults() },
 			"Fragment API error: an unknown reason",
 		},
-	} {
+	}, "the account cannot be gifted") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t, retries(time.Hour, 2*time.Second))
 			trouble.begin(w)
 			hash := w.deposit(1, "durov 50")
-			w.eventually("it fails: "+trouble.message, func() bool { return w.get(hash).ErrorMessage == trouble.message })
+			wait.Eventually(w, "it fails: "+trouble.message, func() bool { return w.get(hash).ErrorMessage == trouble.message })
 			trouble.end(w)
 
 			w.becomes(hash, lifecycle.TransactionProcessed)
@@ -81,14 +83,14 @@ func (w *rig) sells(change func(*tonsim.FragmentSettings)) {
 // ones that a retry would only repeat not at all. Then an operator is notified, once.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for name, c := range night.Cases(t, map[string]struct {
 		most    time.Duration
 		trouble func(*rig)
 		least   int // minimum retries, and maximum
 		greater int
 	}{
 		"the time is over": {
-			3 * time.Second,
+			10 * time.Second,
 			func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"}) }, 1, 100,
 		},
 		"nobody can explain it": {
@@ -100,13 +102,13 @@ func TestGivenUp(t *testing.T) {
 		"fragment fails for this order alone": {
 			3 * time.Second, func(w *rig) { w.fragment.AddFault(sim.Fault{Match: "initBuyStarsRequest", Kind: "503"}) }, 1, 100,
 		},
-	} {
+	}, "nobody can explain it") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t, retries(c.most, 100*time.Millisecond))
 			c.trouble(w)
 			hash := w.deposit(1, "durov 50")
-			w.eventually("it is given up", func() bool { return w.get(hash).GivenUpAt != nil })
+			wait.Eventually(w, "it is given up", func() bool { return w.get(hash).GivenUpAt != nil })
 			w.wantAlert(notice.AlertTransactionGivenUp, true)
 			events := w.events(hash)
 			if n := strings.Count(events, "retried"); n < c.least || n > c.greater || strings.Count(events, "given_up") != 1 {
@@ -123,14 +125,15 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestCancelledIsNotRetried cancels the workflow of an order due for retry: it is not retried, and no operator is
+// TestNightCancelledIsNotRetried cancels the workflow of an order due for retry: it is not retried, and no operator is
 // notified.
-func TestCancelledIsNotRetried(t *testing.T) {
+func TestNightCancelledIsNotRetried(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
-	w := newRig(t, retries(time.Hour, 5*time.Second))
+	w := newRig(t, retries(24*time.Hour, time.Hour))
 	w.fragment.AddFault(sim.Fault{Match: "searchStarsRecipient", Kind: "not_giftable"})
 	hash := w.deposit(1, "durov 50")
-	w.eventually("it is to be tried again", func() bool { return w.get(hash).RetryAt != nil })
+	wait.Eventually(w, "it is to be tried again", func() bool { return w.get(hash).RetryAt != nil })
 	w.must(w.server.Client.CancelWorkflow(t.Context(), lifecycle.TransactionID(hash), ""))
 	_ = w.over(hash)
 	if got := w.get(hash); got.State != lifecycle.TransactionFailed || got.RetryAt != nil || got.GivenUpAt != nil {

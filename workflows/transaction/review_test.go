@@ -11,9 +11,10 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim"
-	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/reconcile"
@@ -44,15 +45,16 @@ func (w *rig) inReview(comment string) (hash string) {
 	w.Helper()
 	w.must(w.client.Pause(w.Context(), w.admin, "a test"))
 	hash = w.deposit(1, comment)
-	w.eventually("it waits to be paid", func() bool { return w.get(hash).WorkflowStartedAt != nil || w.get(hash).RefundDueNano > 0 })
+	wait.Eventually(w, "it waits to be paid", func() bool { return w.get(hash).WorkflowStartedAt != nil || w.get(hash).RefundDueNano > 0 })
 	w.paysBehind()
-	w.eventually("a review is needed", func() bool { return w.get(hash).NeedsReview })
+	wait.Eventually(w, "a review is needed", func() bool { return w.get(hash).NeedsReview })
 	return hash
 }
 
-// TestOwedInReview finds a payment missing from the record while money is owed: it waits for a person, and delays no
-// other order.
-func TestOwedInReview(t *testing.T) {
+// TestNightOwedInReview finds a payment missing from the record while money is owed: it waits for a person, and delays
+// no other order.
+func TestNightOwedInReview(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.Refund = true })
 	ctx := t.Context()
@@ -66,21 +68,22 @@ func TestOwedInReview(t *testing.T) {
 
 	_, err := w.client.Resolve(ctx, w.admin, owed, lifecycle.TransactionFailed, "", "it was for another one", "")
 	w.must(err)
-	w.eventually("it is given back", func() bool { return strings.HasSuffix(w.states(owed), "refund paid") })
+	wait.Eventually(w, "it is given back", func() bool { return strings.HasSuffix(w.states(owed), "refund paid") })
 	_ = w.over(owed)
 	w.wantNoDue(owed)
 }
 
-// TestReviewIsKept cancels, terminates and fails a transaction that needs review: only a person's decision ends the
-// review.
-func TestReviewIsKept(t *testing.T) {
+// TestNightReviewIsKept cancels, terminates and fails a transaction that needs review: only a person's decision ends
+// the review.
+func TestNightReviewIsKept(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	w := newRig(t, func(s *setup) { s.settings.Refund = true })
 	ctx := t.Context()
 	w.becomes(w.deposit(3, "durov 50"), lifecycle.TransactionProcessed)
 	hash := w.inReview("anna 50")
 	w.must(w.server.Client.CancelWorkflow(ctx, lifecycle.TransactionID(hash), ""))
-	w.eventually("it was cancelled", func() bool {
+	wait.Eventually(w, "it was cancelled", func() bool {
 		return slices.ContainsFunc(w.history(hash), func(e *historypb.HistoryEvent) bool {
 			return strings.Contains(e.String(), "CancelTransaction")
 		})
@@ -113,7 +116,7 @@ func TestReviewIsKept(t *testing.T) {
 // the payer is refunded, once.
 func TestBouncedIsGivenBack(t *testing.T) {
 	t.Parallel()
-	for name, before := range map[string]bool{"before": true, "after": false} {
+	for name, before := range night.Cases(t, map[string]bool{"before": true, "after": false}, "after") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newRig(t, func(s *setup) { s.settings.ConfirmPatience, s.settings.Refund = time.Second, true })
@@ -121,10 +124,10 @@ func TestBouncedIsGivenBack(t *testing.T) {
 			w.bounceTo(strings.Repeat("ab", 32))
 			w.chain.AddFault(sim.Fault{Match: "ByMessage?direction=in", Kind: "503"})
 			hash := w.deposit(1, "durov 50")
-			w.eventually("it needs review", func() bool { return w.get(hash).NeedsReview })
+			wait.Eventually(w, "it needs review", func() bool { return w.get(hash).NeedsReview })
 			if before {
 				w.chain.ClearFaults()
-				w.eventually("the money is back", func() bool { return w.states(hash) == "purchase bounced" })
+				wait.Eventually(w, "the money is back", func() bool { return w.states(hash) == "purchase bounced" })
 			}
 
 			_, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionFailed, "", "Fragment has not got it", "")
@@ -133,7 +136,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 				_ = w.over(hash)
 				w.wantNoDue(hash) // the money may be spent
 				w.chain.ClearFaults()
-				w.eventually("it is owed", func() bool { return w.get(hash).RefundDueNano > 0 })
+				wait.Eventually(w, "it is owed", func() bool { return w.get(hash).RefundDueNano > 0 })
 				reconciler := &reconcile.Reconciler{
 					Temporal: w.server.Client, Store: w.store.Operations, Workloads: []service.Workload{w.client.Workload()},
 					Log: slog.New(slog.DiscardHandler),
@@ -141,7 +144,7 @@ func TestBouncedIsGivenBack(t *testing.T) {
 				defer testtemporal.Repeat(t, reconciler.Reconcile)()
 			}
 
-			w.eventually("it is given back", func() bool {
+			wait.Eventually(w, "it is given back", func() bool {
 				p := w.payments(hash)
 				return len(p) == 2 && p[1].Kind == transaction.Refund && p[1].KeptAt != nil
 			})
@@ -164,7 +167,7 @@ func TestWriteOff(t *testing.T) {
 	ctx := t.Context()
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	hash := w.deposit(1, "no such order at all")
-	w.eventually("its refund waits for its turn", func() bool { return w.get(hash).RefundDueNano > 0 })
+	wait.Eventually(w, "its refund waits for its turn", func() bool { return w.get(hash).RefundDueNano > 0 })
 	_, err := w.client.Resolve(ctx, w.admin, hash, lifecycle.TransactionFailed, "", "", "")
 	w.wantCode(err, fault.InvalidTransition) // it is no review
 
@@ -199,15 +202,16 @@ func (w *rig) wantBought(n int) {
 	}
 }
 
-// TestReviewIsAskedFor stops an order waiting for the wallet, and one whose payment is signed: the chain decides the
-// latter, and neither continues before an operator decides.
-func TestReviewIsAskedFor(t *testing.T) {
+// TestNightReviewIsAskedFor stops an order waiting for the wallet, and one whose payment is signed: the chain decides
+// the latter, and neither continues before an operator decides.
+func TestNightReviewIsAskedFor(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
-	w := newRig(t, func(s *setup) { s.settings.PaymentTTL = time.Minute })
+	w := newRig(t)
 	ctx := t.Context()
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	waiting := w.deposit(1, "durov 50")
-	w.eventually("it waits", func() bool { return w.get(waiting).WorkflowStartedAt != nil })
+	wait.Eventually(w, "it waits", func() bool { return w.get(waiting).WorkflowStartedAt != nil })
 	first, err := w.client.Review(ctx, w.admin, waiting, "is it right?", "key")
 	w.must(err)
 	again, err := w.client.Review(ctx, w.admin, waiting, "is it right?", "key")
@@ -219,12 +223,13 @@ func TestReviewIsAskedFor(t *testing.T) {
 	w.wantCode(err, fault.InvalidTransition)
 
 	w.must(w.client.Resume(ctx))
-	w.must(w.chain.Steer(tonsim.Steering{DelayMS: ptr(int64(3000))}))
+	w.must(w.chain.Hold())
 	signed := w.deposit(1, "anna 50")
-	w.eventually("it is signed", func() bool { return w.states(signed) == "purchase signed" })
+	w.signed(signed)
 	_, err = w.client.Review(ctx, w.admin, signed, "", "")
 	w.must(err)
-	w.eventually("it is paid", func() bool { return w.states(signed) == "purchase paid" })
+	w.must(w.chain.Release())
+	wait.Eventually(w, "it is paid", func() bool { return w.states(signed) == "purchase paid" })
 	time.Sleep(time.Second)
 	if got := w.get(waiting); got.State != lifecycle.TransactionProcessing || w.states(waiting) != "" {
 		t.Errorf("%+v", got)
@@ -251,7 +256,7 @@ func TestAReviewOfAFailedOrderIsResolved(t *testing.T) {
 	hash := w.deposit(1, "durov 50")
 	w.becomes(hash, lifecycle.TransactionFailed)
 	w.paysBehind()
-	w.eventually("a review is needed", func() bool { return w.get(hash).NeedsReview })
+	wait.Eventually(w, "a review is needed", func() bool { return w.get(hash).NeedsReview })
 
 	got, err := w.client.Resolve(w.Context(), w.admin, hash, lifecycle.TransactionFailed, "", "it was for another one", "")
 	w.must(err)
@@ -268,7 +273,7 @@ func TestAResetDecidesNothingAgain(t *testing.T) {
 	ctx := t.Context()
 	w.must(w.client.Pause(ctx, w.admin, "a test"))
 	hash := w.deposit(1, "durov 50")
-	w.eventually("it waits", func() bool { return w.get(hash).WorkflowStartedAt != nil })
+	wait.Eventually(w, "it waits", func() bool { return w.get(hash).WorkflowStartedAt != nil })
 	for range 2 {
 		_, err := w.client.Review(ctx, w.admin, hash, "", "")
 		w.must(err)

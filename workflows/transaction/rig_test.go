@@ -23,6 +23,7 @@ import (
 	"stagecoach/dev/sim/tonsim"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/fragment"
 	"stagecoach/internal/lifecycle"
@@ -73,8 +74,12 @@ type setup struct {
 	fragment             tonsim.FragmentOptions
 	server               *testtemporal.Server // nil: any
 	database             string               // empty: a new one
+	chainTimeout         time.Duration        // of a request to the chain: short only where it has to run out
 	asleep               bool                 // without a worker and a monitor until start is called
 }
+
+// callTimeout is longer than an answer takes on a busy machine.
+const callTimeout = 20 * time.Second
 
 func newRig(t testing.TB, change ...func(*setup)) *rig {
 	t.Helper()
@@ -85,11 +90,12 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	s := setup{
 		settings: activities.Settings{
 			MaxStars: 1_000_000, Reserve: 20_000_000, Slippage: 100,
-			PaymentTTL: 4 * time.Second, FinalityMargin: time.Second, HoldRetry: 300 * time.Millisecond,
+			PaymentTTL: time.Minute, FinalityMargin: time.Second, HoldRetry: 300 * time.Millisecond,
 			PollInterval: 50 * time.Millisecond, MinDeposit: 50_000_000, ConfirmPatience: 30 * time.Second,
 			LookEvery:        20 * time.Millisecond,
 			RebroadcastEvery: 500 * time.Millisecond, TurnPatience: 30 * time.Second, StuckAfter: time.Hour,
 		},
+		chainTimeout: callTimeout,
 	}
 
 	for _, c := range change {
@@ -126,11 +132,11 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 	w.must(err)
 	t.Cleanup(func() { stopFragment(); stopChain(); w.fragment.Close(); w.chain.Close() })
 
-	w.toncenter = toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second})
+	w.toncenter = toncenter.New(toncenter.Options{URL: chainURL, RequestsPerSecond: 10_000, CallTimeout: s.chainTimeout})
 	shop, _, err := ton.ParseAddress(w.chain.Shop())
 	w.must(err)
 	w.client = operated{&transactions.Service{
-		Temporal: w.server.Client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: 20 * time.Second,
+		Temporal: w.server.Client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: time.Minute,
 		Failures: failures(s.settings, s.retryFor, s.retryPause),
 		Balance: func(ctx context.Context, _ string) (int64, int64, error) {
 			state, err := w.toncenter.Wallet(ctx, w.wallet.Address())
@@ -144,7 +150,7 @@ func newRig(t testing.TB, change ...func(*setup)) *rig {
 		Store: wallets.Transactions, Alerts: wallets.Notices, Wallet: w.wallet, Chain: w.toncenter, Allow: []ton.Address{shop}, Settings: s.settings,
 		Metrics: counted, Log: log, Orders: w.client.Service, Temporal: w.server.Client,
 		Fragment: fragment.New(fragment.Options{
-			URL: fragmentURL, RequestsPerSecond: 10_000, CallTimeout: 2 * time.Second,
+			URL: fragmentURL, RequestsPerSecond: 10_000, CallTimeout: callTimeout,
 			Cookies: fragment.Cookies{"stel_ssid": "a", "stel_dt": "b", "stel_token": "planted", "stel_ton_token": "d"},
 			Wallet: fragment.Account{
 				Address: w.wallet.Address(), PublicKey: w.wallet.PublicKey(), StateInit: w.wallet.StateInit(), Network: ton.Mainnet,
@@ -178,7 +184,7 @@ func (w *rig) start() {
 	w.Helper()
 	w.startWorker()
 	w.must(w.client.StartMonitor(w.Context(), w.wallet.Address().Raw()))
-	w.eventually("the wallet is watched", func() bool {
+	wait.Eventually(w, "the wallet is watched", func() bool {
 		_, err := w.store.Transactions.WalletByAddress(w.Context(), w.wallet.Address().Raw())
 		return err == nil
 	})
@@ -216,7 +222,9 @@ func (w *rig) startPayer() {
 // startMain starts the worker of the main queue.
 func (w *rig) startMain() {
 	w.Helper()
-	w.worker = worker.New(w.server.Client, lifecycle.MainQueue, worker.Options{WorkerStopTimeout: time.Second})
+	w.worker = worker.New(w.server.Client, lifecycle.MainQueue, worker.Options{
+		WorkerStopTimeout: time.Second, DeadlockDetectionTimeout: time.Minute, // the machine may be busy
+	})
 	w.worker.RegisterWorkflowWithOptions(
 		(&transaction.Workflow{Settings: w.flow}).Run, workflow.RegisterOptions{Name: lifecycle.TransactionType},
 	)
@@ -285,7 +293,7 @@ func (w *rig) get(hash string) transactionstore.Transaction {
 // becomes waits until a transaction has a status.
 func (w *rig) becomes(hash string, status lifecycle.TransactionState) transactionstore.Transaction {
 	w.Helper()
-	w.eventually(fmt.Sprintf("%.8s is %s", hash, status), func() bool { return w.get(hash).State == status })
+	wait.Eventually(w, fmt.Sprintf("%.8s is %s", hash, status), func() bool { return w.get(hash).State == status })
 	return w.get(hash)
 }
 
@@ -302,11 +310,10 @@ func (w *rig) fails(hash, message string, class lifecycle.ErrorClass) transactio
 // over waits until a transaction's workflow has closed, and returns how.
 func (w *rig) over(hash string) error {
 	w.Helper()
-	w.eventually("it was started", func() bool { return w.get(hash).WorkflowStartedAt != nil })
-	w.eventually("its workflow is over: "+w.events(hash), func() bool {
+	wait.Eventually(w, "it was started", func() bool { return w.get(hash).WorkflowStartedAt != nil })
+	wait.Eventually(w, "its workflow is over: "+w.events(hash), func() bool {
 		description, err := w.server.Client.DescribeWorkflowExecution(w.Context(), lifecycle.TransactionID(hash), "")
-		w.must(err)
-		return description.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+		return err == nil && description.WorkflowExecutionInfo.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
 	return w.server.Client.GetWorkflow(w.Context(), lifecycle.TransactionID(hash), "").Get(w.Context(), nil)
 }
@@ -316,6 +323,39 @@ func (w *rig) payments(hash string) []transactionstore.Payment {
 	payments, err := w.store.Transactions.PaymentsOf(w.Context(), hash)
 	w.must(err)
 	return payments
+}
+
+// signed waits until the first payment of an order is signed, and the chain has not decided it.
+func (w *rig) signed(hash string) {
+	w.Helper()
+	wait.Eventually(w, fmt.Sprintf("%.8s is signed", hash), func() bool { return w.states(hash) == "purchase signed" })
+}
+
+// expire advances the chain's clock until what is signed now is not valid any more. The chain may be two minutes ahead.
+func (w *rig) expire() {
+	w.Helper()
+	past := w.settings.PaymentTTL + w.settings.FinalityMargin + 2*time.Second
+	w.must(w.chain.Steer(tonsim.Steering{AdvanceMS: past.Milliseconds()}))
+}
+
+// broadcasts counts the messages to the chain that were answered.
+func (w *rig) broadcasts() (n int) {
+	for _, r := range w.chain.Requests() {
+		if r.Path == "/api/v3/message" && r.Done {
+			n++
+		}
+	}
+	return n
+}
+
+// failed counts the requests to Fragment that a fault has hit.
+func (w *rig) failed() (n int) {
+	for _, r := range w.fragment.Requests() {
+		if r.Fault != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // states lists the states of a transaction's payments.
@@ -371,11 +411,10 @@ func (w *rig) balances() {
 	}
 
 	var report transactions.LedgerReport
-	w.eventually("the record is up to date", func() (ok bool) {
+	wait.Eventually(w, "the record is up to date", func() (ok bool) {
 		var err error
 		report, err = w.client.Reconcile(w.Context(), list)
-		w.must(err)
-		return report.Chain
+		return err == nil && report.Chain
 	})
 
 	if len(report.Differences) > 0 {
@@ -387,18 +426,6 @@ func (w *rig) balances() {
 func (w *rig) history(hash string) []*historypb.HistoryEvent {
 	w.Helper()
 	return w.server.History(w, lifecycle.TransactionID(hash), "")
-}
-
-// patience is how long anything may take on a busy machine.
-const patience = 3 * time.Minute
-
-func (w *rig) eventually(what string, holds func() bool) {
-	w.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.Fatalf("never: %s", what)
-		}
-	}
 }
 
 func (w *rig) must(err error) {

@@ -30,6 +30,7 @@ import (
 	activities "stagecoach/activities/webhook"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/testtemporal"
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/feed"
 	"stagecoach/internal/lifecycle"
@@ -88,9 +89,9 @@ func newRig(t *testing.T) *rig {
 	r.must(err)
 	r.file = files[0]
 
-	sending := webhook.Options{Timeout: 2 * time.Second, AllowPrivate: true}
+	sending := webhook.Options{Timeout: time.Minute, AllowPrivate: true}
 	r.webhooks = &webhooks.Service{
-		Temporal: r.server.Client, Store: r.store.Webhooks, Events: r.store.Notices, Log: r.log, Sending: sending, Patience: 20 * time.Second,
+		Temporal: r.server.Client, Store: r.store.Webhooks, Events: r.store.Notices, Log: r.log, Sending: sending, Patience: time.Minute,
 	}
 
 	r.startWorkers(sending)
@@ -156,35 +157,60 @@ func (r *rig) exec(sql string, args ...any) {
 	r.must(err)
 }
 
-// hook makes a webhook of the owner's, and waits until it has seen the event of its creation.
-func (r *rig) hook() hooks.Webhook {
+// hook makes a webhook of the owner's, and waits until it, and the others that there are, have sent the event of its
+// creation.
+func (r *rig) hook(others ...int64) hooks.Webhook {
 	r.Helper()
 	r.receiver.secret()
 	made, _, err := r.webhooks.Create(r.Context(), core.Request{UserID: r.owner.ID}, r.receiver.URL+"/hidden-path", nil)
 	r.must(err)
-	r.rests(made.ID)
+	for _, id := range append(others, made.ID) {
+		r.sendsAll(id)
+	}
 	r.receiver.secret(made.Secrets[0])
 	return made
 }
 
-// rests waits until a webhook has seen all events.
-func (r *rig) rests(id int64) hooks.Webhook {
+// sendsAll waits until the receiver has all that a webhook has to send by now, and the webhook rests. It may rest
+// before: an event can be held back for a moment (testdb.EventsAfter).
+func (r *rig) sendsAll(id int64) hooks.Webhook {
 	r.Helper()
-	return r.until(id, "rests", func(w hooks.Webhook) bool { return w.Waiting })
+	last := r.last(id)
+	return r.until(id, "sends all", func(w hooks.Webhook) bool { return r.rests(w) && r.has(last) })
 }
 
-func (r *rig) until(id int64, what string, is func(hooks.Webhook) bool) hooks.Webhook {
-	r.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		found, err := r.store.Webhooks.ByID(r.Context(), r.owner.ID, id)
-		r.must(err)
-		if is(found) {
-			return found
-		}
-		if time.Now().After(deadline) {
-			r.Fatalf("the webhook never %s: %+v", what, found)
-		}
+// rests says whether a webhook waits for events, and its activity has ended.
+func (r *rig) rests(w hooks.Webhook) bool {
+	if !w.Waiting {
+		return false
 	}
+	about, err := r.server.Client.DescribeWorkflowExecution(r.Context(), lifecycle.WebhookID(w.ID), "")
+	return err == nil && len(about.PendingActivities) == 0 && about.PendingWorkflowTask == nil
+}
+
+// last is the last message that a webhook has to send by now: they are sent in order.
+func (r *rig) last(id int64) string {
+	r.Helper()
+	want := r.visible(id)
+	return want[len(want)-1]
+}
+
+// has says whether the receiver has taken a message.
+func (r *rig) has(message string) bool { return slices.Contains(r.receiver.ids(), message) }
+
+func (r *rig) until(id int64, what string, is func(hooks.Webhook) bool) (found hooks.Webhook) {
+	r.Helper()
+	defer func() {
+		if r.Failed() {
+			r.Logf("%+v", found)
+		}
+	}()
+	wait.Eventually(r, "the webhook "+what, func() bool {
+		var err error
+		found, err = r.store.Webhooks.ByID(r.Context(), r.owner.ID, id)
+		return err == nil && is(found)
+	})
+	return found
 }
 
 // jobs makes deliveries of a user, each with one event.
@@ -211,26 +237,22 @@ func (r *rig) visible(id int64) (ids []string) {
 	return ids
 }
 
-// runs reports whether a webhook's workflow is running.
-func (r *rig) runs(id int64) bool {
+// runs waits until a webhook's workflow is running, or is not.
+func (r *rig) runs(id int64, is bool) {
 	r.Helper()
-	about, err := r.server.Client.DescribeWorkflowExecution(r.Context(), lifecycle.WebhookID(id), "")
-	r.must(err)
-	return about.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	wait.Eventually(r, fmt.Sprintf("the workflow runs: %t", is), func() bool {
+		about, err := r.server.Client.DescribeWorkflowExecution(r.Context(), lifecycle.WebhookID(id), "")
+		return err == nil && is == (about.WorkflowExecutionInfo.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
+	})
 }
 
 // cancels waits until a webhook's workflow has requested its activity's end.
 func (r *rig) cancels(id int64) {
 	r.Helper()
 	asked := func(e *historypb.HistoryEvent) bool { return e.GetActivityTaskCancelRequestedEventAttributes() != nil }
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if slices.ContainsFunc(r.server.History(r.T, lifecycle.WebhookID(id), ""), asked) {
-			return
-		}
-		if time.Now().After(deadline) {
-			r.Fatal("its activity is not cancelled")
-		}
-	}
+	wait.Eventually(r, "its activity is cancelled", func() bool {
+		return slices.ContainsFunc(r.server.History(r.T, lifecycle.WebhookID(id), ""), asked)
+	})
 }
 
 // failsUnderSignal makes the receiver reject an event while the request's workflow is signalled. The receiver rejects
@@ -258,11 +280,7 @@ func (r *rig) failsUnderSignal(id int64) hooks.Webhook {
 
 func (r *rig) ends(id int64) {
 	r.Helper()
-	for deadline := time.Now().Add(time.Minute); r.runs(id); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			r.Fatal("its workflow runs still")
-		}
-	}
+	r.runs(id, false)
 }
 
 // message is what a receiver got.

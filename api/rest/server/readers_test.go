@@ -15,7 +15,7 @@ import (
 // ends anyway, and so does the connection. Without a deadline this test never ends.
 func TestSlowReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
-	s := New(Config{WriteTime: 100 * time.Millisecond})
+	s := New(Config{WriteTime: time.Second})
 	Register(Group{Server: s, Tag: "Large"}, Operation{Id: "get-large", Route: "GET /v1/large", Summary: "Get"},
 		func(context.Context, *struct{}) (string, error) { return strings.Repeat("x", 64<<20), nil })
 

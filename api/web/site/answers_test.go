@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestNoSuchPage expects a page for browsers and JSON for programs, where there is neither a page nor an operation.
@@ -90,18 +91,24 @@ func TestGuessesBehindAProxy(t *testing.T) {
 				form := url.Values{"token": {fmt.Sprint("sc_", i)}}
 				return w.send("POST", try, form, "X-Forwarded-For", forwarded).StatusCode
 			}
-			limited := 0
+			began, limited := time.Now(), 0
 			for i := range 20 {
 				if guess(i, fmt.Sprintf("198.51.100.%d, 203.0.113.9", i)) == http.StatusTooManyRequests {
 					limited++
 				}
 			}
 
-			if limited < 5 {
+			if limited < 5-int(time.Since(began).Seconds()) { // one more a second is let through
 				t.Errorf("%s, trusted %t: %d of 20 guesses with forged addresses were refused", try, trusted, limited)
 			}
-			if refused := guess(20, "203.0.113.10") == http.StatusTooManyRequests; refused == trusted {
-				t.Errorf("%s, trusted %t: another client is refused: %t", try, trusted, refused)
+			refused := 0
+			for i := range 3 {
+				if guess(20+i, "203.0.113.10") == http.StatusTooManyRequests {
+					refused++
+				}
+			}
+			if trusted && refused > 0 || !trusted && refused == 0 {
+				t.Errorf("%s, trusted %t: %d of 3 guesses of another client were refused", try, trusted, refused)
 			}
 		}
 	}

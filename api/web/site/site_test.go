@@ -251,13 +251,13 @@ func TestGuessesAreLimited(t *testing.T) {
 		func(w *rig, i int) reply { return w.send("POST", fmt.Sprint("/sign-in/", i), url.Values{}) },
 	} {
 		w := newRig(t, "")
-		limited := 0
+		began, limited := time.Now(), 0
 		for i := range 20 {
 			if try(w, i).StatusCode == http.StatusTooManyRequests {
 				limited++
 			}
 		}
-		if limited < 5 {
+		if limited < 5-int(time.Since(began).Seconds()) { // one more a second is let through
 			t.Errorf("%d of 20 guesses were refused", limited)
 		}
 	}
@@ -535,7 +535,7 @@ func TestOpenPages(t *testing.T) {
 		t.Error("an open page follows the stream")
 	}
 
-	for range 20 {
+	for range 500 { // more than a slow machine sends within the rate
 		if w.send("GET", "/receipts/abc", nil).StatusCode == http.StatusTooManyRequests {
 			return
 		}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"stagecoach/dev/sim"
 )
@@ -70,15 +69,5 @@ func Arm(t testing.TB, base string, fault map[string]any) {
 	root := base[:strings.Index(base[len("http://"):], "/")+len("http://")]
 	if status, body := Do(t, "POST", root+"/_/faults", fault); status != http.StatusNoContent {
 		t.Fatalf("%d %s", status, body)
-	}
-}
-
-// Eventually waits for something that happens on the server's side.
-func Eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("never: " + what)
-		}
 	}
 }

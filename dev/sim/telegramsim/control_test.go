@@ -9,11 +9,12 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/simtest"
+	"stagecoach/dev/wait"
 )
 
 func TestFaultsAreSteeredOverHTTP(t *testing.T) {
 	t.Parallel()
-	_, base := telegramTest(t, nil)
+	tg, base := telegramTest(t, nil)
 	root := strings.TrimSuffix(base, "/bot"+testToken+"/")
 
 	simtest.Arm(t, base, map[string]any{"match": "sendMessage", "kind": "429", "times": 2, "retry_after": 3})
@@ -40,6 +41,10 @@ func TestFaultsAreSteeredOverHTTP(t *testing.T) {
 		t.Fatal(status)
 	}
 	bot(t, base, "getMe", nil).must(t, nil)
+	all := tg.Requests()
+	if slow, last := all[len(all)-2], all[len(all)-1]; slow.Fault != "slow" || last.Fault != "" {
+		t.Fatalf("the fault is still armed, or was not: %+v, then %+v", slow, last)
+	}
 }
 
 func TestBadFaultsAreRefused(t *testing.T) {
@@ -140,7 +145,7 @@ func TestStopEndsHeldConnections(t *testing.T) {
 		}()
 	}
 
-	simtest.Eventually(t, "both run", func() bool { return len(tg.Requests()) == 2 })
+	wait.Eventually(t, "both run", func() bool { return len(tg.Requests()) == 2 })
 	stop()
 	stop() // a second call has no effect
 	for range 2 {

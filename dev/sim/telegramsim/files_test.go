@@ -15,6 +15,7 @@ import (
 
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/simtest"
+	"stagecoach/dev/wait"
 )
 
 func TestSendDocument(t *testing.T) {
@@ -150,7 +151,7 @@ func TestTruncatedUploadIsNoMessage(t *testing.T) {
 		t.Error(response.Status)
 	}
 
-	simtest.Eventually(t, "all requests end", func() bool {
+	wait.Eventually(t, "all requests end", func() bool {
 		for _, r := range tg.Requests() {
 			if !r.Done {
 				return false

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"stagecoach/dev/sim/simtest"
+	"stagecoach/dev/wait"
 )
 
 // sent is the part of a message that tests read in a call's result.
@@ -108,7 +108,7 @@ func TestSecondGetUpdatesEndsTheFirst(t *testing.T) {
 	bot(t, base, "getUpdates", map[string]any{"offset": tg.state.lastUpdate + 1}).must(t, nil) // forgets /start
 	first := make(chan botReply, 1)
 	go func() { first <- bot(t, base, "getUpdates", map[string]any{"timeout": 50}) }()
-	simtest.Eventually(t, "the first one waits", func() bool {
+	wait.Eventually(t, "the first one waits", func() bool {
 		tg.mu.Lock()
 		defer tg.mu.Unlock()
 		return tg.poller != nil

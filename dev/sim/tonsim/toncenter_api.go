@@ -25,6 +25,8 @@ const maxTransactions = 1000 // of one response
 
 func (t *TonCenter) addRoutes(control *http.ServeMux) {
 	control.HandleFunc("POST /_/deposits", t.postDeposit)
+	control.HandleFunc("POST /_/hold", func(w http.ResponseWriter, _ *http.Request) { sim.AnswerControl(w, t.Hold()) })
+	control.HandleFunc("DELETE /_/hold", func(w http.ResponseWriter, _ *http.Request) { sim.AnswerControl(w, t.Release()) })
 	control.HandleFunc("GET /_/chain", t.getChain)
 	control.HandleFunc("POST /_/chain", t.postChain)
 

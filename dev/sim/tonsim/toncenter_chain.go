@@ -71,8 +71,12 @@ func (c *chain) nextBlock(t time.Time) time.Time {
 	return t.Truncate(blockTime).Add(blockTime)
 }
 
-// catchUp makes everything happen that is due.
+// catchUp makes everything happen that is due, unless messages are held.
 func (c *chain) catchUp() error {
+	if c.state.settings.Hold {
+		return nil
+	}
+
 	for now := c.now(); ; {
 		next := c.state.nextDue()
 		if next == nil || next.Due.After(now) {
@@ -291,6 +295,7 @@ type chainSettings struct {
 	Hide      int           `json:"hide"`       // number of transactions that are hidden until revealed
 	Twice     bool          `json:"twice"`      // lists have each transaction twice
 	Unsettled bool          `json:"unsettled"`  // lists contain no final transaction, although the chain continues
+	Hold      bool          `json:"hold"`       // queued messages stay out of blocks until they are released
 }
 
 // chainEntry is one line of the chain's journal: the changes of one moment.
@@ -300,7 +305,8 @@ type chainEntry struct {
 	Queued      []queuedMessage    `json:"queued,omitempty"`
 	Done        int64              `json:"done,omitempty"` // id of the queued message that was taken or dropped
 	Settings    *chainSettings     `json:"settings,omitempty"`
-	Reveal      bool               `json:"reveal,omitempty"` // shows hidden transactions
+	Reveal      bool               `json:"reveal,omitempty"`  // shows hidden transactions
+	Released    time.Time          `json:"released,omitzero"` // messages that were due before are due then
 }
 
 type storedTransaction struct {
@@ -368,6 +374,12 @@ func (s *chainState) apply(e chainEntry) error {
 
 	if e.Settings != nil {
 		s.settings = *e.Settings
+	}
+
+	for i := range s.queue {
+		if s.queue[i].Due.Before(e.Released) {
+			s.queue[i].Due = e.Released
+		}
 	}
 
 	if e.Reveal {

@@ -193,6 +193,8 @@ type Steering struct {
 	Reveal      bool   `json:"reveal"`        // shows hidden transactions and stops hiding
 	Twice       *bool  `json:"twice"`         // lists have each transaction twice
 	Unsettled   *bool  `json:"unsettled"`     // lists contain no final transaction, although the chain continues
+	// true: queued messages stay out of blocks; false: those of them that are due go into the next block
+	Hold *bool `json:"hold"`
 }
 
 // Steer changes the behaviour of the chain.
@@ -235,7 +237,14 @@ func (t *TonCenter) Steer(s Steering) error {
 	if min(next.Drop, next.Hide) < 0 {
 		return errors.New("drop and hide must not be negative")
 	}
-	if err := t.chain.commit(chainEntry{Settings: &next, Reveal: s.Reveal}); err != nil {
+
+	entry := chainEntry{Settings: &next, Reveal: s.Reveal}
+	if s.Hold != nil {
+		if next.Hold = *s.Hold; !next.Hold && t.chain.state.settings.Hold {
+			entry.Released = t.chain.nextBlock(t.chain.clock().Add(next.Offset)) // no block is added to the past
+		}
+	}
+	if err := t.chain.commit(entry); err != nil {
 		return err
 	}
 
@@ -264,3 +273,11 @@ func (t *TonCenter) postChain(w http.ResponseWriter, r *http.Request) {
 	}
 	t.getChain(w, r)
 }
+
+// Hold keeps queued messages out of blocks until Release. Broadcasts are accepted, and deposits are not queued.
+func (t *TonCenter) Hold() error { return t.hold(true) }
+
+// Release puts the held messages into the next block, in the order of their arrival.
+func (t *TonCenter) Release() error { return t.hold(false) }
+
+func (t *TonCenter) hold(held bool) error { return t.Steer(Steering{Hold: &held}) }

@@ -187,6 +187,60 @@ func TestChainIsSteeredOverHTTP(t *testing.T) {
 	post(map[string]any{}, `"block_time_ms":0`, `"finality_ms":7000`)
 }
 
+// Held messages stay out of blocks over any time and over a restart, while deposits arrive. Once released they are in
+// the next block, which is later than everything that was read before.
+func TestChainHolds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	open := func() *payer {
+		return chainTest(t, func(o *TonCenterOptions) { fakeClock(o); o.Dir, o.BlockTime = dir, 5*time.Second })
+	}
+	control := func(p *payer, method string) {
+		t.Helper()
+		if status, data := simtest.Do(t, method, p.url+"/_/hold", nil); status >= 300 {
+			t.Fatalf("%d %s", status, data)
+		}
+	}
+
+	p := open()
+	ttl := time.Until(p.sim.options.Clock()) + time.Hour // the library signs by the real clock
+	control(p, "POST")
+	message, _ := p.sign(order{ttl: ttl, to: p.sim.Shop(), amount: ton})
+	if status, answer := p.broadcast(message); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+
+	p.steer(Steering{AdvanceMS: 60_000})
+	p.deposit(Deposit{AmountNano: ton, Comment: "durov"})
+	if status, answer := p.broadcast(message); status != http.StatusInternalServerError || !strings.Contains(answer["error"].(string), "duplicate message") {
+		t.Errorf("on its way already: %d %v", status, answer)
+	}
+	if err := p.sim.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	p = open()
+	if all := p.history(p.sim.Wallet(), ""); len(all) != 1 || len(all[0].OutMsgs) != 0 {
+		t.Fatalf("while messages are held: %+v", all)
+	}
+	head := p.sim.chain.head()
+	control(p, "DELETE")
+	if n := len(p.history(p.sim.Wallet(), "")); n != 1 {
+		t.Errorf("%d transactions before the next block", n)
+	}
+
+	p.steer(Steering{AdvanceMS: 5000})
+	all := p.history(p.sim.Wallet(), "")
+	if len(all) != 2 || len(all[1].OutMsgs) != 1 || !time.Unix(all[1].Now, 0).After(head) {
+		t.Errorf("the next block after %s: %+v", head, all)
+	}
+	control(p, "DELETE") // nothing is held
+	p.steer(Steering{AdvanceMS: 5000})
+	if n := len(p.history(p.sim.Shop(), "")); n != 1 {
+		t.Errorf("the shop has %d transactions", n)
+	}
+}
+
 func TestChainSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

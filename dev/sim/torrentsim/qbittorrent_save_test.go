@@ -10,7 +10,7 @@ import (
 
 	"github.com/autobrr/go-qbittorrent"
 
-	"stagecoach/dev/sim/simtest"
+	"stagecoach/dev/wait"
 )
 
 // TestSavedFiles completes a torrent once its files are fetched from the web seed, and removes them with it. A torrent
@@ -35,7 +35,7 @@ func TestSavedFiles(t *testing.T) {
 	}
 
 	for _, tag := range []string{"one.epub", "several"} {
-		simtest.Eventually(t, tag+" is complete", func() bool { return one(t, client, tag).Progress == 1 })
+		wait.Eventually(t, tag+" is complete", func() bool { return one(t, client, tag).Progress == 1 })
 	}
 	for _, name := range []string{"one.epub", "several/1.mp3", "several/covers/a.jpg"} {
 		got, err := os.ReadFile(filepath.Join(dir, name))

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"stagecoach/dev/sim"
-	"stagecoach/dev/sim/simtest"
+	"stagecoach/dev/wait"
 )
 
 func TestDownloadFaults(t *testing.T) {
@@ -44,7 +44,7 @@ func TestDownloadFaults(t *testing.T) {
 		if err == nil || body != content[:12_345] || response.ContentLength != int64(len(content)) {
 			t.Fatal(len(body), err)
 		}
-		simtest.Eventually(t, "the log shows it", func() bool { return y.Requests()[1].Done })
+		wait.Eventually(t, "the log shows it", func() bool { return y.Requests()[1].Done })
 	})
 
 	t.Run("stall", func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestDownloadFaults(t *testing.T) {
 		}
 
 		_ = response.Body.Close()
-		simtest.Eventually(t, "the server sees that the client left", func() bool { return y.Requests()[1].Done })
+		wait.Eventually(t, "the server sees that the client left", func() bool { return y.Requests()[1].Done })
 	})
 
 	t.Run("long_body", func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/operations/liveness"
@@ -154,18 +155,16 @@ func TestHeartbeats(t *testing.T) {
 		<-inFlight.begun
 		go func() { defer close(ended); p.Run(ctx) }()
 
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		wait.Eventually(t, "a heartbeat", func() bool {
 			watched, err := s.Operations.Watched(t.Context(), time.Minute, 1)
-			if err != nil || time.Now().After(deadline) {
-				t.Fatal("no heartbeat", err)
+			if err != nil || len(watched.Processes) != 1 {
+				return false
 			}
-			if processes := watched.Processes; len(processes) == 1 {
-				if got := processes[0]; got.Identity != identity || got.InFlight != 1 || got.Version != "1" {
-					t.Errorf("%+v", got)
-				}
-				break
+			if got := watched.Processes[0]; got.Identity != identity || got.InFlight != 1 || got.Version != "1" {
+				t.Errorf("%+v", got)
 			}
-		}
+			return true
+		})
 
 		close(inFlight.end)
 		cancel()

@@ -12,6 +12,7 @@ import (
 	"filippo.io/age"
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/store/backup"
 )
@@ -200,8 +201,9 @@ func TestTablesOfOthers(t *testing.T) {
 	}
 }
 
-// TestWrongLedger restores a record whose ledger does not balance, and reports that.
-func TestWrongLedger(t *testing.T) {
+// TestNightWrongLedger restores a record whose ledger does not balance, and reports that.
+func TestNightWrongLedger(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	r := newRig(t)
 	r.fill()
