@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"stagecoach/dev/servers"
 	"stagecoach/internal/store"
@@ -39,7 +40,8 @@ var (
 type server struct {
 	postgres *servers.Postgres
 	dir      string
-	create   sync.Mutex // PostgreSQL copies a database only without connections to it
+	admin    *pgxpool.Pool // makes and drops databases; a connection costs as much as a database
+	create   sync.Mutex    // PostgreSQL copies a database only without connections to it
 }
 
 func start() (*server, error) {
@@ -60,7 +62,12 @@ func start() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &server{postgres: postgres, dir: dir}, migrate(ctx, postgres.URL)
+	s := &server{postgres: postgres, dir: dir}
+	if err := migrate(ctx, postgres.URL); err != nil {
+		return s, err
+	}
+	s.admin, err = pgxpool.New(context.Background(), withDatabase(postgres.URL, "postgres"))
+	return s, err
 }
 
 // newFolder makes a folder for a server, which may run as another user and needs access.
@@ -91,6 +98,9 @@ func Main(m interface{ Run() int }, cleanups ...func()) {
 
 	if used.Load() {
 		if s, _ := shared(); s != nil {
+			if s.admin != nil {
+				s.admin.Close()
+			}
 			_ = s.postgres.Stop()
 			_ = os.RemoveAll(s.dir)
 		}
@@ -201,12 +211,7 @@ func (s *server) copyTemplate(ctx context.Context, name string) error {
 }
 
 func (s *server) exec(ctx context.Context, sql string) error {
-	conn, err := pgx.Connect(ctx, withDatabase(s.postgres.URL, "postgres"))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	_, err = conn.Exec(ctx, sql)
+	_, err := s.admin.Exec(ctx, sql)
 	return err
 }
 
