@@ -19,6 +19,7 @@ import (
 
 	"stagecoach/api/rest"
 	"stagecoach/api/rest/server"
+	"stagecoach/dev/servers"
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
@@ -313,7 +314,7 @@ func chromium(t *testing.T) string {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	browser, err := exec.LookPath("chromium")
+	browser, err := servers.Chromium()
 	if err != nil {
 		t.Skip("no browser here")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"stagecoach/dev/servers"
 	"stagecoach/dev/wait"
 )
 
@@ -34,13 +34,14 @@ type browser struct {
 
 // startBrowser runs once for all tests: each has its own tabs and cookies. Without Chromium the tests are skipped.
 var startBrowser = sync.OnceValues(func() (context.Context, error) {
-	if _, err := exec.LookPath("chromium"); err != nil {
+	program, err := servers.Chromium()
+	if err != nil {
 		return nil, err
 	}
 
 	allocated, _ := chromedp.NewExecAllocator(
 		context.Background(), append(
-			chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.ExecPath("chromium"),
+			chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.ExecPath(program),
 		)...,
 	)
 

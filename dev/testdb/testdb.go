@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"stagecoach/dev/servers"
 	"stagecoach/internal/store"
@@ -40,7 +41,8 @@ var (
 type server struct {
 	postgres *servers.Postgres
 	dir      string
-	create   sync.Mutex // PostgreSQL only copies a database without connections to it
+	admin    *pgxpool.Pool // makes and drops databases; a connection costs as much as a database
+	create   sync.Mutex    // PostgreSQL copies a database only without connections to it
 }
 
 func start() (*server, error) {
@@ -61,7 +63,12 @@ func start() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &server{postgres: postgres, dir: dir}, migrate(ctx, postgres.URL)
+	s := &server{postgres: postgres, dir: dir}
+	if err := migrate(ctx, postgres.URL); err != nil {
+		return s, err
+	}
+	s.admin, err = pgxpool.New(context.Background(), withDatabase(postgres.URL, "postgres"))
+	return s, err
 }
 
 // newFolder creates a folder for a server, which may run as another user and needs access.
@@ -92,6 +99,9 @@ func Main(m interface{ Run() int }, cleanups ...func()) {
 
 	if used.Load() {
 		if s, _ := shared(); s != nil {
+			if s.admin != nil {
+				s.admin.Close()
+			}
 			_ = s.postgres.Stop()
 			_ = os.RemoveAll(s.dir)
 		}
@@ -202,12 +212,7 @@ func (s *server) copyTemplate(ctx context.Context, name string) error {
 }
 
 func (s *server) exec(ctx context.Context, sql string) error {
-	conn, err := pgx.Connect(ctx, withDatabase(s.postgres.URL, "postgres"))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	_, err = conn.Exec(ctx, sql)
+	_, err := s.admin.Exec(ctx, sql)
 	return err
 }
 
