@@ -60,15 +60,16 @@ type rig struct {
 	torrents *torrentsStub
 	tasks    *tasks.Service
 
-	downloads *downloads.Service
-	waiting   *atomic.Int64 // callers who wait for the next task
-	chain     *chainStub
-	measures  *metrics.Metrics
-	api       http.Handler
-	url       string
-	log       *logs
-	stop      func()
-	schemas   object // of the document, once schema has read it
+	downloads    *downloads.Service
+	transactions *transactions.Service
+	waiting      *atomic.Int64 // callers who wait for the next task
+	chain        *chainStub
+	measures     *metrics.Metrics
+	api          http.Handler
+	url          string
+	log          *logs
+	stop         func()
+	schemas      object // of the document, once schema has read it
 
 	admin, ada, bob account.User
 	adminToken, adaToken, bobToken,
@@ -129,21 +130,22 @@ func newRigOn(t *testing.T, url string, change func(*rest.Options)) *rig {
 
 	m.Registry.MustRegister(reporter)
 	w.measures = m
+	w.transactions = &transactions.Service{
+		Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: time.Minute,
+		Balance: w.chain.balance, StuckAfter: time.Hour, Most: 1_000_000, Reserve: 20_000_000, Slippage: 100,
+		Price:    func(context.Context, int64) (int64, error) { return 460_900_000, w.chain.failing() },
+		Friendly: func(wallet string) string { return "UQ" + wallet[2:] },
+		Pages:    "https://pages.example",
+	}
 	services := all.Services{
 		Deliveries: &deliveries.Service{
 			Limits:   deliveries.Limits{TTL: time.Hour, JobTimeout: 15 * time.Minute},
 			Temporal: w.temporal, Store: s, MaxFileSize: 2_097_152_000, Log: log,
 			OnEnqueued: func(source string) { m.Delivery().JobsEnqueued.WithLabelValues(source).Inc() },
 		},
-		Tasks:     w.tasks,
-		Downloads: w.downloads,
-		Transactions: &transactions.Service{
-			Temporal: &transactionsStub{temporalStub: w.temporal, store: s}, Store: s, Log: log, Patience: time.Minute,
-			Balance: w.chain.balance, StuckAfter: time.Hour, Most: 1_000_000, Reserve: 20_000_000, Slippage: 100,
-			Price:    func(context.Context, int64) (int64, error) { return 460_900_000, w.chain.failing() },
-			Friendly: func(wallet string) string { return "UQ" + wallet[2:] },
-			Pages:    "https://pages.example",
-		},
+		Tasks:        w.tasks,
+		Downloads:    w.downloads,
+		Transactions: w.transactions,
 	}
 
 	w.downloads.Deliveries = services.Deliveries
@@ -171,6 +173,16 @@ func newRigOn(t *testing.T, url string, change func(*rest.Options)) *rig {
 	_, w.pendingToken = w.user("Pen", 103, account.RoleAdmin, account.UserPending)
 	_, w.blockedToken = w.user("Blo", 104, account.RoleAdmin, account.UserBlocked)
 	return w
+}
+
+// withoutTemporal takes Temporal away, and lets nobody wait for it long, until the function that it returns is called.
+func (w *rig) withoutTemporal() (back func()) {
+	w.tasks.Patience, w.transactions.Patience = time.Second, time.Second
+	w.temporal.setDown(true)
+	return func() {
+		w.temporal.setDown(false)
+		w.tasks.Patience, w.transactions.Patience = time.Minute, time.Minute
+	}
 }
 
 // run runs a feed until stop is called.

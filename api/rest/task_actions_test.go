@@ -214,13 +214,13 @@ func TestTasksWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	w := newRig(t)
 	space := w.workspace()
-	w.temporal.setDown(true)
+	back := w.withoutTemporal()
 	id := w.task(w.adaToken, space, nil)["id"]
 	w.act(w.adaToken, id, "claim", "x", "Idempotency-Key", "k").refused(
 		http.StatusServiceUnavailable, fault.TemporalUnavailable, "",
 	)
 	w.act(w.adaToken, id, "comments", "x").ok(http.StatusCreated)
-	w.temporal.setDown(false)
+	back()
 	w.act(w.adaToken, id, "claim", "x", "Idempotency-Key", "k").ok(http.StatusOK)
 }
 

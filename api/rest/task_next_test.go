@@ -100,8 +100,7 @@ func TestClaimNextRefuses(t *testing.T) {
 		t.Errorf("what an administrator did is not audited: %v", rows)
 	}
 
-	w.temporal.setDown(true)
-	w.tasks.Patience = time.Second
+	w.withoutTemporal()
 	w.task(w.adaToken, space, nil)
 	w.claimNext(w.adaToken, nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
 }

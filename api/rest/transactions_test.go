@@ -108,9 +108,9 @@ func TestRetryingATransaction(t *testing.T) {
 	}
 
 	unknown := b.failed("an odd thing", lifecycle.UnknownError)
-	w.temporal.setDown(true)
+	back := w.withoutTemporal()
 	retry(unknown, nil).refused(http.StatusServiceUnavailable, fault.TemporalUnavailable, "")
-	w.temporal.setDown(false)
+	back()
 	retry(unknown, nil).ok(http.StatusOK)
 }
 

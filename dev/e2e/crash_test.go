@@ -124,8 +124,9 @@ func TestLongExpires(t *testing.T) {
 	s.wantState(s.ended(first), lifecycle.DeliveryDelivered, "")
 }
 
-// TestARetryDoesNotExpire makes a job fail, and wait for its second attempt for longer than its TTL.
-func TestARetryDoesNotExpire(t *testing.T) {
+// TestLongARetryDoesNotExpire makes a job fail, and wait for its second attempt for longer than its TTL.
+func TestLongARetryDoesNotExpire(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	s := newRig(t, map[string]string{"STAGECOACH_DELIVERY_TTL": "3s", "STAGECOACH_DELIVERY_PARALLEL": "1"})
 	s.startWorker()

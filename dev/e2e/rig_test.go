@@ -218,7 +218,8 @@ func newRigFrom(t testing.TB, ground *stack.Ground, settings map[string]string) 
 		s.tellsNothing("the answers", s.answers.text.String(), ".go:", "/pgx/", "failed to connect", "SQLSTATE", "dial tcp",
 			botToken, clientSecret, refreshToken, adminToken, qbittorrentPassword)
 		if t.Failed() {
-			t.Logf("logs of the services:\n%s", s.log.tail(6000))
+			t.Logf("the services warn:\n%s", s.log.warnings(20_000))
+			t.Logf("their logs end:\n%s", s.log.tail(6000))
 		}
 	})
 
@@ -520,6 +521,18 @@ func (b *logBuffer) String() string {
 
 func (b *logBuffer) tail(n int) string {
 	text := b.String()
+	return text[max(0, len(text)-n):]
+}
+
+// warnings returns the last n bytes of what is a warning or worse.
+func (b *logBuffer) warnings(n int) string {
+	var found strings.Builder
+	for line := range strings.Lines(b.String()) {
+		if strings.Contains(line, `"level":"WARN"`) || strings.Contains(line, `"level":"ERROR"`) {
+			found.WriteString(line)
+		}
+	}
+	text := found.String()
 	return text[max(0, len(text)-n):]
 }
 

@@ -11,6 +11,7 @@ import (
 	sdkpb "go.temporal.io/api/sdk/v1"
 	"go.temporal.io/sdk/converter"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/sim/torrentsim"
 	"stagecoach/dev/testtemporal"
 	"stagecoach/dev/wait"
@@ -70,8 +71,9 @@ func downloadWaits(w *workloadRig, of *workload) {
 	r.waitsFor("")
 }
 
-// TestDownloadWaits brings downloads into states that would affect others on the same qBittorrent.
-func TestDownloadWaits(t *testing.T) {
+// TestLongDownloadWaits brings downloads into states that would affect others on the same qBittorrent.
+func TestLongDownloadWaits(t *testing.T) {
+	night.Only(t)
 	t.Parallel()
 	dir, stand := t.TempDir(), newStandIn(t)
 	l := newLibrary(t, stand, map[string]string{

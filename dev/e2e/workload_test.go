@@ -12,6 +12,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"golang.org/x/sync/errgroup"
 
+	"stagecoach/dev/night"
 	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -21,6 +22,34 @@ import (
 // TestWorkloads asks the same questions of every workload, all on one Stagecoach.
 func TestWorkloads(t *testing.T) {
 	t.Parallel()
+	w := askWorkloads(t, map[string]func(*workloadRig, *workload){
+		"repeated":             askRepeated,
+		"race":                 askRace,
+		"ended by its owner":   askEndedByOwner,
+		"ended by others":      askEndedByOthers,
+		"cancelled by the CLI": askCancelledByCLI,
+		"updated by the CLI":   askUpdatedByCLI,
+		"terminated":           askTerminated,
+		"reset":                askReset,
+		"paused":               askPaused,
+		"listed":               askListed,
+		"not there, not yours": askHidden,
+		"followed":             askFollowed,
+		"waits":                askWaits,
+	})
+	w.each(t, "streamed", askStreamed)
+	w.wantUntold()
+}
+
+// TestLongWorkloads resets every workload before each kind of event: what was decided stays as it is.
+func TestLongWorkloads(t *testing.T) {
+	night.Only(t)
+	t.Parallel()
+	askWorkloads(t, map[string]func(*workloadRig, *workload){"decided": askDecided}).wantUntold()
+}
+
+func askWorkloads(t *testing.T, questions map[string]func(*workloadRig, *workload)) *workloadRig {
+	t.Helper()
 	w := newWorkloadRig(t, 4<<10, func(settings map[string]string) *rig {
 		// So slow a stream looks as if it stood still: the kernel tells of free room in steps of many kilobytes.
 		settings["STAGECOACH_DELIVERY_CHUNK_TIMEOUT"] = "1h"
@@ -31,23 +60,6 @@ func TestWorkloads(t *testing.T) {
 	w.review()
 	w.pausePayments()
 
-	questions := map[string]func(*workloadRig, *workload){
-		"repeated":             askRepeated,
-		"race":                 askRace,
-		"ended by its owner":   askEndedByOwner,
-		"ended by others":      askEndedByOthers,
-		"cancelled by the CLI": askCancelledByCLI,
-		"updated by the CLI":   askUpdatedByCLI,
-		"terminated":           askTerminated,
-		"reset":                askReset,
-		"decided":              askDecided,
-		"paused":               askPaused,
-		"listed":               askListed,
-		"not there, not yours": askHidden,
-		"followed":             askFollowed,
-		"waits":                askWaits,
-	}
-
 	var running errgroup.Group
 	running.SetLimit(3) // more concurrent ones keep Temporal too busy to answer an operator
 	for name, question := range questions {
@@ -57,9 +69,7 @@ func TestWorkloads(t *testing.T) {
 		})
 	}
 	_ = running.Wait()
-
-	w.each(t, "streamed", askStreamed)
-	w.wantUntold()
+	return w
 }
 
 // askRepeated repeats a request with its key, without one, with another's key, and a key with another request.
