@@ -163,7 +163,7 @@ test-deps: ## Install or build the tests' dependencies: a C compiler, PostgreSQL
 	command -v cc >/dev/null || need="gcc libc6-dev" ; \
 	command -v curl >/dev/null || want="$$want curl" ; \
 	command -v wget >/dev/null || want="$$want wget" ; \
-	command -v chromium-headless-shell >/dev/null || want="$$want chromium-headless-shell" ; \
+	command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || want="$$want chromium-headless-shell" ; \
 	command -v qbittorrent-nox >/dev/null || want="$$want qbittorrent-nox" ; \
 	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || want="$$want postgresql" ; \
 	command -v psql >/dev/null || want="$$want postgresql-client" ; \
