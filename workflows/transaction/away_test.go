@@ -24,7 +24,8 @@ func TestFragmentUnavailable(t *testing.T) {
 	}, "no answer at request") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newRig(t, func(s *setup) { s.retryFor, s.retryPause = time.Hour, 100*time.Millisecond })
+			// The first order's own retry must not begin before the second one fails, which makes it a hold.
+			w := newRig(t, func(s *setup) { s.retryFor, s.retryPause = time.Hour, time.Minute })
 			w.fragment.AddFault(fault)
 			first, second := w.deposit(
 				1, "durov 50",
