@@ -7,12 +7,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/mymmrac/telego"
-	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
@@ -258,31 +256,44 @@ func (a *attempt) settleInterrupted(ctx context.Context) (Receipt, error) {
 		return a.handOver(ctx, fault.PausedByOperator)
 	case errors.Is(cause, activity.ErrActivityReset):
 		return a.handOver(ctx, fault.ResetByOperator)
-	case temporalio.IsNotFound(cause) && a.wasReset(ctx):
-		return a.handOver(ctx, fault.ResetByOperator)
 	case errors.Is(cause, worker.ErrWorkerShutdown):
 		return a.handOver(ctx, "")
-	case !temporal.IsCanceledError(cause) && !isLast(ctx): // the worker has lost the server: another attempt follows
-		a.putBack(ctx, fault.WorkerLost, 0)
+	case temporal.IsCanceledError(cause):
+	default:
+		stopped, lost := a.stoppedBy(ctx), temporalio.IsServerLost(ctx)
+		if stopped != "" || lost {
+			return a.handOver(ctx, stopped)
+		}
+		if !isLast(ctx) { // Temporal has ended this attempt, and another one follows
+			a.putBack(ctx, fault.WorkerLost, 0)
+		}
 	}
 
 	a.Metrics.JobAttempts.WithLabelValues("interrupted").Inc()
 	return Receipt{}, ctx.Err()
 }
 
-// wasReset reports whether an operator reset the activity. Temporal then counts its attempts from 1 again, and reports
-// to a worker in a later attempt only that the attempt has ended.
-func (a *attempt) wasReset(ctx context.Context) bool {
+// stoppedBy asks Temporal whether an operator has stopped the activity without this attempt hearing of it: no heartbeat
+// was answered, or it was reset, which begins the count of attempts again and ends this one. Empty: no, or unknown.
+func (a *attempt) stoppedBy(ctx context.Context) fault.Code {
 	info := activity.GetInfo(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalTimeout)
 	defer cancel()
 	description, err := a.Temporal.DescribeWorkflowExecution(ctx, info.WorkflowExecution.ID, info.WorkflowExecution.RunID)
 	if err != nil {
-		return false
+		return ""
 	}
-	return slices.ContainsFunc(description.PendingActivities, func(pending *workflowpb.PendingActivityInfo) bool {
-		return pending.ActivityId == info.ActivityID && pending.Attempt < info.Attempt
-	})
+
+	for _, pending := range description.PendingActivities {
+		switch {
+		case pending.ActivityId != info.ActivityID:
+		case pending.Paused:
+			return fault.PausedByOperator
+		case pending.Attempt < info.Attempt:
+			return fault.ResetByOperator
+		}
+	}
+	return ""
 }
 
 // handOver returns the job to the queue for another attempt, because this one was interrupted, or because an operator

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -46,6 +49,9 @@ func TestInterruptedAttempt(t *testing.T) {
 	for name, interrupt := range map[string]func(r *rig, stop chan struct{}, shutDown context.CancelCauseFunc){
 		"the worker stops":       func(_ *rig, stop chan struct{}, _ context.CancelCauseFunc) { close(stop) },
 		"the worker has stopped": func(_ *rig, _ chan struct{}, shutDown context.CancelCauseFunc) { shutDown(worker.ErrWorkerShutdown) },
+		"Temporal accepts no heartbeat": func(_ *rig, _ chan struct{}, shutDown context.CancelCauseFunc) {
+			shutDown(serviceerror.NewDeadlineExceeded("context deadline exceeded"))
+		},
 		"the record is away for the claim": func(r *rig, _ chan struct{}, _ context.CancelCauseFunc) {
 			r.activities.Store = awayStore{r.activities.Store, true}
 		},
@@ -85,6 +91,56 @@ func TestInterruptedAttempt(t *testing.T) {
 			}
 			if after, err := r.store.Deliveries.ByID(t.Context(), job.ID); err != nil || after.State != lifecycle.DeliveryQueued {
 				t.Errorf("the job is %s: %v", after.State, err)
+			}
+		})
+	}
+}
+
+// pausedTemporal has an activity that an operator has paused.
+type pausedTemporal struct{ temporal }
+
+func (pausedTemporal) DescribeWorkflowExecution(
+	ctx context.Context, _, _ string,
+) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return &workflowservice.DescribeWorkflowExecutionResponse{PendingActivities: []*workflowpb.PendingActivityInfo{
+		{ActivityId: activity.GetInfo(ctx).ActivityID, Attempt: 1, Paused: true},
+	}}, nil
+}
+
+// TestPausedUnheard pauses an activity none of whose heartbeats is answered: the job waits for the operator.
+func TestPausedUnheard(t *testing.T) {
+	t.Parallel()
+	for name, cause := range map[string]error{
+		"Temporal accepts no heartbeat":  serviceerror.NewUnavailable("away"),
+		"Temporal has ended the attempt": serviceerror.NewNotFound("activity not found"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.activities.Temporal = pausedTemporal{}
+			job, _, err := r.deliveries.Request(t.Context(), r.user, r.file("content").ID, "key", delivery.SourceAPI)
+			r.must(err)
+
+			var suite testsuite.WorkflowTestSuite
+			env := suite.NewTestActivityEnvironment()
+			env.RegisterActivityWithOptions(func(ctx context.Context) error {
+				ctx, end := context.WithCancelCause(ctx)
+				r.telegram.hangs = func(ctx context.Context) error {
+					end(cause)
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				_, err := r.activities.Deliver(ctx, lifecycle.DeliveryExecution{JobID: job.ID})
+				return err
+			}, activity.RegisterOptions{Name: "deliver"})
+
+			_, err = env.ExecuteActivity("deliver")
+			if failure := new(sdk.ApplicationError); !errors.As(err, &failure) || failure.NonRetryable() {
+				t.Errorf("the activity ended with %v", err)
+			}
+			after, err := r.store.Deliveries.ByID(t.Context(), job.ID)
+			if err != nil || after.State != lifecycle.DeliveryQueued || after.LastError != string(fault.PausedByOperator) || after.Attempt != 0 {
+				t.Errorf("the job is %+v: %v", after, err)
 			}
 		})
 	}

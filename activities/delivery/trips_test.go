@@ -16,6 +16,7 @@ import (
 
 	"github.com/mymmrac/telego"
 	"github.com/mymmrac/telego/telegoapi"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -418,6 +419,12 @@ func (temporal) ExecuteWorkflow(
 }
 
 func (temporal) SignalWorkflow(context.Context, string, string, string, any) error { return nil }
+
+func (temporal) DescribeWorkflowExecution(
+	context.Context, string, string,
+) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return &workflowservice.DescribeWorkflowExecutionResponse{}, nil
+}
 
 // TestTheSpoolsDiskIsFull lets another program fill the disk of the temporary files: the attempt reports that, and a
 // later one may succeed.

@@ -2,6 +2,7 @@ package temporalio
 
 import (
 	"context"
+	"errors"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
@@ -15,6 +16,14 @@ func FaultOf(err error) *fault.Error {
 		return known
 	}
 	return fault.New(fault.Internal, "internal error: see the log").WithCause(err)
+}
+
+// CodeIn returns the fault code of the activity's failure in err; empty: it has none, as for a timeout.
+func CodeIn(err error) fault.Code {
+	if failure, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		return fault.Code(failure.Type())
+	}
+	return ""
 }
 
 // ActivityError is the error that an activity returns for a fault. The cause of an unexpected fault goes to the log,
@@ -32,7 +41,7 @@ func ActivityError(ctx context.Context, f *fault.Error) error {
 // TryError is the error of an attempt in a context from WithHandOver.
 func TryError(ctx context.Context, err error) error {
 	switch {
-	case IsInterruption(err), IsInterruption(context.Cause(ctx)):
+	case IsInterruption(err), IsInterruption(context.Cause(ctx)), IsServerLost(ctx):
 		return Interrupted(int(activity.GetInfo(ctx).Attempt) - 1)
 	case ctx.Err() != nil:
 		return LoopOutcome(ctx)

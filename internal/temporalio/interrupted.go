@@ -5,13 +5,14 @@ import (
 	"errors"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"stagecoach/internal/fault"
 )
 
-// An interrupted attempt has not failed: its worker is stopping, or the record is unavailable. If the policy limits an
+// An interrupted attempt has not failed: its worker is stopping, or the record or Temporal is unavailable. If the policy limits an
 // activity's attempts, the attempt runs in a context from WithHandOver and ends as Interrupted, and its workflow
 // executes the activity again with the remaining attempts. If not, the policy retries, and nothing is lost.
 
@@ -43,6 +44,14 @@ var errWorkerStops = errors.New("the worker stops")
 // IsInterruption reports whether err is not a failure of the attempt that returns it.
 func IsInterruption(err error) bool {
 	return errors.Is(err, errWorkerStops) || fault.CodeOf(err) == fault.StoreUnavailable
+}
+
+// IsServerLost reports whether an attempt's context has ended because Temporal accepted none of its heartbeats for the
+// whole heartbeat timeout: the SDK cancels it with the last answer, and Temporal may not have noticed yet.
+func IsServerLost(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	_, answered := errors.AsType[serviceerror.ServiceError](cause)
+	return answered && !IsNotFound(cause)
 }
 
 // reportTime is how much of its time a waiting attempt keeps to report how it ended.

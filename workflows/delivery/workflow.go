@@ -237,21 +237,21 @@ func (r *run) finish(ctx workflow.Context, err error) (lifecycle.DeliveryOutcome
 
 	end := lifecycle.DeliveryEnd{JobID: r.id, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkerLost}
 	timeout, timedOut := errors.AsType[*temporal.TimeoutError](err)
-	failure, failed := errors.AsType[*temporal.ApplicationError](err)
+	code := temporalio.CodeIn(err)
 	switch {
 	case timedOut && receiptIn(timeout) != 0: // its worker was lost after Telegram's answer, in the last attempt
 		end.Action, end.Reason, end.Message = lifecycle.DeliveryActionAcknowledge, "", receiptIn(timeout)
 	case r.cancelled || ctx.Err() != nil: // whatever the last attempt failed with
 		end.Action, end.Reason = lifecycle.DeliveryActionCancel, fault.CancelledByUser
 	case timedOut && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START,
-		failed && failure.Type() == string(fault.NotClaimedInTime):
+		code == fault.NotClaimedInTime:
 		end.Action, end.Reason = lifecycle.DeliveryActionExpire, fault.NotClaimedInTime
 	case timedOut && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_START_TO_CLOSE:
 		end.Reason = fault.JobTimeout
-	case timedOut:
+	case code != "":
+		end.Reason = code
+	case err != nil: // a timeout, or an attempt that ended without a reason
 		end.Lost = true
-	case failed:
-		end.Reason = fault.Code(failure.Type())
 	}
 
 	return record.Do(ctx, "write the end", records.FinishJob, end)

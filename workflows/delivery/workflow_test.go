@@ -209,6 +209,28 @@ func TestFrozenWorker(t *testing.T) {
 	env.AssertExpectations(t)
 }
 
+// TestEndedWithoutAReason has attempts that end without a fault, as the SDK lets them: the record decides whether the job
+// continues, as for a lost worker.
+func TestEndedWithoutAReason(t *testing.T) {
+	t.Parallel()
+	var executions []int
+	env := newRun(t, func(_ context.Context, in lifecycle.DeliveryExecution) (activities.Receipt, error) {
+		if executions = append(executions, in.Used); in.Used < 2 {
+			return activities.Receipt{}, context.Canceled
+		}
+		return activities.Receipt{State: lifecycle.DeliveryDelivered}, nil
+	})
+	end := lifecycle.DeliveryEnd{JobID: jobID, Action: lifecycle.DeliveryActionFail, Reason: fault.WorkerLost, Lost: true}
+	env.OnActivity(records.FinishJob, mock.Anything, end).
+		Return(lifecycle.DeliveryOutcome{State: lifecycle.DeliveryQueued, Failed: 2}, nil).Once()
+
+	env.ExecuteWorkflow(lifecycle.DeliveryType, jobID)
+	if err := env.GetWorkflowError(); err != nil || !slices.Equal(slices.Compact(executions), []int{0, 2}) {
+		t.Errorf("executions with %v failed tries, %v", executions, err)
+	}
+	env.AssertExpectations(t)
+}
+
 // TestAClaimedJobDoesNotExpire lets no worker claim a retry in time: the job is executed again, with the remaining
 // attempts and without a limit.
 func TestAClaimedJobDoesNotExpire(t *testing.T) {

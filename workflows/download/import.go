@@ -9,6 +9,7 @@ import (
 	activities "stagecoach/activities/download"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
 	"stagecoach/workflows/record"
 )
 
@@ -33,7 +34,7 @@ func (r *run) complete(life workflow.Context) error {
 	err = record.Uninterrupted(importing(life), func(ctx workflow.Context) error {
 		return r.do(life, workflow.ExecuteActivity(ctx, downloads.ImportDownload, r.id), &imported)
 	})
-	switch code := typeOf(err); {
+	switch code := temporalio.CodeIn(err); {
 	case err == nil:
 		r.enter(life, imported)
 		return nil

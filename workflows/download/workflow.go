@@ -8,7 +8,6 @@
 package download
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -193,7 +192,7 @@ func (r *run) enqueue(life workflow.Context) error {
 		return nil
 	}
 
-	switch typeOf(err) {
+	switch temporalio.CodeIn(err) {
 	case fault.ProviderUnavailable, fault.ProviderUnauthorized:
 		return r.fail(life, fault.EnqueueUnavailable)
 	case fault.BookGone:
@@ -201,14 +200,6 @@ func (r *run) enqueue(life workflow.Context) error {
 	default:
 		return r.fail(life, fault.EnqueueFailed)
 	}
-}
-
-// typeOf is the fault code of an activity's failure; empty: it has none, as for a timeout.
-func typeOf(err error) fault.Code {
-	if failure, ok := errors.AsType[*temporal.ApplicationError](err); ok {
-		return fault.Code(failure.Type())
-	}
-	return ""
 }
 
 // fetch writes the .torrent file of a job without a magnet link to the record. A file that crashes its worker costs one
@@ -252,7 +243,7 @@ func (r *run) add(life workflow.Context) (added lifecycle.DownloadRecord, err er
 			return r.do(life, workflow.ExecuteActivity(ctx, downloads.AddTorrent, r.id), &added)
 		})
 
-		switch typeOf(err) {
+		switch temporalio.CodeIn(err) {
 		case fault.NoFreeSpace:
 			r.waitForRoom(life, true)
 			err = r.do(life, workflow.ExecuteActivity(untilDone(life, "wait for room"), downloads.AwaitSpace, r.id), nil)
@@ -372,7 +363,7 @@ func (r *run) remove(ctx workflow.Context) error {
 		if r.tried {
 			return err
 		}
-		r.tried, r.removal = true, typeOf(err) // the callers learn that it continues
+		r.tried, r.removal = true, temporalio.CodeIn(err) // the callers learn that it continues
 		removal = workflow.ExecuteActivity(removing, downloads.RemoveTorrent, r.id)
 	}
 

@@ -117,17 +117,17 @@ func (c *Service) endOfWorkflow(ctx context.Context, jobID int64, workflowID str
 
 	var outcome lifecycle.DeliveryOutcome
 	err := c.Temporal.GetWorkflow(ctx, workflowID, "").Get(ctx, &outcome)
-	failure, failed := errors.AsType[*temporal.ApplicationError](err)
+	code := temporalio.CodeIn(err)
 
 	switch {
 	case err == nil && outcome.State == lifecycle.DeliveryDelivered:
 		end.Action, end.Reason = lifecycle.DeliveryActionAcknowledge, ""
 	case temporal.IsCanceledError(err):
 		end.Action, end.Reason = lifecycle.DeliveryActionCancel, fault.CancelledByUser
-	case failed && failure.Type() == string(fault.NotClaimedInTime):
+	case code == fault.NotClaimedInTime:
 		end.Action, end.Reason = lifecycle.DeliveryActionExpire, fault.NotClaimedInTime
-	case failed:
-		end.Reason = fault.Code(failure.Type())
+	case code != "":
+		end.Reason = code
 	case err != nil:
 		if _, ended := errors.AsType[*temporal.WorkflowExecutionError](err); !ended {
 			return end, err // Temporal is unavailable
