@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"go.temporal.io/sdk/activity"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
@@ -99,10 +98,7 @@ func (s *rig) user() account.User {
 
 func (s *rig) exec(sql string, args ...any) {
 	s.t.Helper()
-	conn, err := pgx.Connect(s.t.Context(), s.url)
-	s.must(err)
-	defer conn.Close(context.Background())
-	_, err = conn.Exec(s.t.Context(), sql, args...)
+	_, err := testdb.DB(s.t, s.url).Exec(s.t.Context(), sql, args...)
 	s.must(err)
 }
 

@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"stagecoach/dev/sim"
 	"stagecoach/dev/sim/telegramsim"
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -21,12 +20,7 @@ import (
 // sql changes the record directly.
 func (w *rig) sql(statement string, args ...any) {
 	w.t.Helper()
-	conn, err := pgx.Connect(w.t.Context(), w.wire.URL)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(w.t.Context()) }()
-	if _, err := conn.Exec(w.t.Context(), statement, args...); err != nil {
+	if _, err := testdb.DB(w.t, w.wire.URL).Exec(w.t.Context(), statement, args...); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/jackc/pgx/v5"
+	"stagecoach/dev/testdb"
+
 	"github.com/mymmrac/telego"
 )
 
@@ -25,12 +26,8 @@ func (w *rig) remove(b *Bot, chat, message int64) {
 // liveMessageState reads the state of a job's live message in the record.
 func (w *rig) liveMessageState(job int64) (state string) {
 	w.t.Helper()
-	conn, err := pgx.Connect(w.t.Context(), w.wire.URL)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(w.t.Context()) }()
-	if err := conn.QueryRow(w.t.Context(), `SELECT state FROM boards WHERE entity_id = $1`, job).Scan(&state); err != nil {
+	row := testdb.DB(w.t, w.wire.URL).QueryRow(w.t.Context(), `SELECT state FROM boards WHERE entity_id = $1`, job)
+	if err := row.Scan(&state); err != nil {
 		w.t.Fatal(err)
 	}
 	return state

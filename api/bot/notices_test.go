@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stagecoach/dev/sim"
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
 	"stagecoach/internal/store/notice"
@@ -18,13 +18,7 @@ import (
 // noticeStates lists the recorded states of the notices.
 func (w *rig) noticeStates() (states []string) {
 	w.t.Helper()
-	conn, err := pgx.Connect(w.t.Context(), w.wire.URL)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(w.t.Context())) }()
-
-	rows, err := conn.Query(w.t.Context(), `SELECT state FROM news ORDER BY user_id, workload, entity_id, seq`)
+	rows, err := testdb.DB(w.t, w.wire.URL).Query(w.t.Context(), `SELECT state FROM news ORDER BY user_id, workload, entity_id, seq`)
 	if err != nil {
 		w.t.Fatal(err)
 	}

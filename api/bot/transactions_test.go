@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"go.temporal.io/sdk/client"
 
 	"stagecoach/api/bot/chat"
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store"
@@ -238,13 +238,7 @@ func TestSmallTransferIsNotified(t *testing.T) {
 		"their names", func() bool { return w.user(anna).Username == "anna" && w.user(boris).Username == "boris" },
 	)
 
-	conn, err := pgx.Connect(t.Context(), w.wire.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
-
-	_, err = conn.Exec(t.Context(), `INSERT INTO news (user_id, workload, entity_id, seq, due_at)
+	_, err := testdb.DB(t, w.wire.URL).Exec(t.Context(), `INSERT INTO news (user_id, workload, entity_id, seq, due_at)
 		SELECT id, $1, 'hash', 1, now() FROM users WHERE username IN ('anna', 'boris')`, transaction.SmallTransferNotices)
 	if err != nil {
 		t.Fatal(err)

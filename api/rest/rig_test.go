@@ -96,13 +96,7 @@ func newRigOn(t *testing.T, url string, change func(*rest.Options)) *rig {
 	}
 
 	t.Cleanup(s.Close)
-	db, err := pgxpool.New(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(db.Close)
-	w := &rig{t: t, store: s, db: db, temporal: &temporalStub{}, disk: newDisk(), chain: &chainStub{}, log: &logs{}, waiting: &atomic.Int64{}}
+	w := &rig{t: t, store: s, db: testdb.DB(t, url), temporal: &temporalStub{}, disk: newDisk(), chain: &chainStub{}, log: &logs{}, waiting: &atomic.Int64{}}
 	w.torrents = &torrentsStub{temporalStub: w.temporal, store: s}
 	log := logger(w.log)
 	c := catalog.New(catalog.Options{Store: s.Deliveries, Upstream: w.disk, TTL: time.Hour})

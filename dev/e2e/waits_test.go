@@ -37,9 +37,7 @@ func deliveryWaits(w *workloadRig, of *workload) {
 	r.startedWaitingFor(lifecycle.WaitsForSlot)
 	r.waitsFor(lifecycle.WaitsForTelegram)
 
-	described, err := w.client.DescribeWorkflowExecution(w.Context(), r.workflowID(), "")
-	must(w, err)
-	pausing := []string{"--workflow-id", r.workflowID(), "--activity-id", described.PendingActivities[0].ActivityId}
+	pausing := []string{"--workflow-id", r.workflowID(), "--activity-id", r.described().PendingActivities[0].ActivityId}
 	w.temporalCLI(append([]string{"activity", "pause"}, pausing...)...)
 	r.waitsFor(lifecycle.WaitsForOperator)
 
@@ -227,10 +225,7 @@ func (r *row) waitsFor(want string) {
 func (r *row) waits() (got [4]string) {
 	r.Helper()
 	got[0], _ = r.shown()["waits_for"].(string)
-	if info, err := r.describe(); !temporalio.IsNotFound(err) { // the monitor starts it once the row exists
-		must(r, err)
-		got[1] = keywordIn(r, info.SearchAttributes)
-	}
+	got[1] = keywordIn(r, r.described().GetWorkflowExecutionInfo().GetSearchAttributes()) // the monitor starts it once the row exists
 
 	var view lifecycle.StateView
 	if answer, err := r.client.QueryWorkflow(r.Context(), r.workflowID(), "", lifecycle.StateQuery); err == nil {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
 	"stagecoach/dev/servers"
@@ -23,6 +22,7 @@ import (
 	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
+	"stagecoach/internal/temporalio"
 )
 
 // workload is what the suite needs to know about one workload. A row rests in a live state until it is finished or
@@ -355,8 +355,8 @@ func (r *row) wantEnded(why string) {
 		return r.status() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
 	r.wantEffects(0)
-	if info, err := r.describe(); err != nil || info.HistoryLength > mostEvents {
-		r.Errorf("the history of %s %s has %d events, %v", r.name, r.id, info.GetHistoryLength(), err)
+	if events := r.described().GetWorkflowExecutionInfo().GetHistoryLength(); events == 0 || events > mostEvents {
+		r.Errorf("the history of %s %s has %d events", r.name, r.id, events)
 	}
 }
 
@@ -380,15 +380,19 @@ func (r *row) wantEffects(want int) {
 // status is the status of a row's newest workflow.
 func (r *row) status() enumspb.WorkflowExecutionStatus {
 	r.Helper()
-	info, _ := r.describe()
-	return info.GetStatus()
+	return r.described().GetWorkflowExecutionInfo().GetStatus()
 }
 
-// describe describes a row's newest workflow.
-func (r *row) describe() (*workflowpb.WorkflowExecutionInfo, error) {
+// described describes a row's newest workflow; nil: it has none. A busy server is asked again.
+func (r *row) described() (description *workflowservice.DescribeWorkflowExecutionResponse) {
 	r.Helper()
-	described, err := r.client.DescribeWorkflowExecution(r.Context(), r.workflowID(), "")
-	return described.GetWorkflowExecutionInfo(), err
+	id := r.workflowID()
+	wait.Eventually(r, id+" is described", func() (answered bool) {
+		var err error
+		description, err = r.client.DescribeWorkflowExecution(r.Context(), id, "")
+		return err == nil || temporalio.IsNotFound(err)
+	})
+	return description
 }
 
 // pause pauses a row's workflow, as an operator does in the Web UI.

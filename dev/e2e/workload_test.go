@@ -288,9 +288,7 @@ func (r *row) resetToEach(when string, status enumspb.WorkflowExecutionStatus) {
 	r.Helper()
 	r.sql(`DELETE FROM answers WHERE user_id = $1 OR key LIKE '%-' || $2 || '~%'`, r.by.id, r.id)
 	row, events := r.shown(), r.decisions()
-	run, err := r.describe()
-	must(r, err)
-	runID := run.GetExecution().GetRunId()
+	runID := r.described().GetWorkflowExecutionInfo().GetExecution().GetRunId()
 
 	reset, last := map[enumspb.EventType]bool{}, int64(0)
 	history := r.client.GetWorkflowHistory(r.Context(), r.workflowID(), runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"stagecoach/api/shape"
+	"stagecoach/dev/night"
 )
 
 // english matches four Latin letters in a row, which Russian pages only have in names.
@@ -17,10 +18,10 @@ var english = regexp.MustCompile(`[A-Za-z]{4,}`)
 // with the reason at the field, and going back after the corrected form opens a page.
 func TestFormsComeBack(t *testing.T) {
 	t.Parallel()
-	for language, said := range map[string]map[string]string{
+	for language, said := range night.Cases(t, map[string]map[string]string{
 		"en": {"username": "A username has 4 to 32 Latin letters", "stars": "At least 50 and at most"},
 		"ru": {"username": "В имени пользователя от 4 до 32", "stars": "За один раз продаётся от 50 до"},
-	} {
+	}, "ru") {
 		b := signedIn(t, running.Info.UserToken)
 		b.press(`footer button[value="` + language + `"]`)
 
@@ -81,7 +82,9 @@ func TestFormsComeBack(t *testing.T) {
 // Without scripts, the refusal of a stale button is about that button.
 func TestStepsFollowTheTask(t *testing.T) {
 	t.Parallel()
-	for language, refusal := range map[string]string{"en": "so this is not possible any more", "ru": "Это уже невозможно"} {
+	for language, refusal := range night.Cases(t, map[string]string{
+		"en": "so this is not possible any more", "ru": "Это уже невозможно",
+	}, "en") {
 		room := send[shape.Workspace](t, "/v1/workspaces", map[string]any{"name": "Steps"})
 		begun := func() string {
 			made := send[shape.Task](t, "/v1/tasks", map[string]any{"workspace_id": room.ID, "title": "A task that ends elsewhere"})

@@ -9,12 +9,15 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"stagecoach/api/shape"
+	"stagecoach/dev/night"
 )
 
 // TestABookIsCorrectedOnItsPage corrects and deletes a book that was added with a mistake.
 func TestABookIsCorrectedOnItsPage(t *testing.T) {
 	t.Parallel()
-	for language, said := range map[string]string{"en": "Correct or delete the book", "ru": "Исправить или удалить книгу"} {
+	for language, said := range night.Cases(t, map[string]string{
+		"en": "Correct or delete the book", "ru": "Исправить или удалить книгу",
+	}, "en") {
 		b := signedIn(t, running.Info.UserToken)
 		b.press(`footer button[value="` + language + `"]`)
 		book := send[shape.Book](t, "/v1/books", map[string]string{"title": "A slip in " + language})
@@ -39,10 +42,10 @@ func TestABookIsCorrectedOnItsPage(t *testing.T) {
 // deadline is, and completes a task with the proposed comment.
 func TestTasksAtHand(t *testing.T) {
 	t.Parallel()
-	for language, said := range map[string]struct{ left, date, done, new string }{
+	for language, said := range night.Cases(t, map[string]struct{ left, date, done, new string }{
 		"en": {`^1 h (30|2\d) min left$`, `^\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d$`, "Done, nothing to add.", "new"},
 		"ru": {`^осталось 1 ч (30|2\d) мин$`, `^\d\d\.\d\d\.\d{4} \d\d:\d\d$`, "Сделано, добавить нечего.", "новая"},
-	} {
+	}, "ru") {
 		o := newOffice(t, 90)
 		one := send[shape.Task](t, "/v1/tasks", map[string]any{"workspace_id": o.ID, "title": "Ё"})
 		waits := send[shape.Task](t, "/v1/tasks", map[string]any{"workspace_id": o.ID, "title": "A roof", "description": "of reed", "blocked_by": []string{one.ID}})

@@ -148,10 +148,10 @@ func TestTransactionsStarsBought(t *testing.T) {
 // unchanged meanwhile.
 func TestThePaymentPageSeesTheTransfer(t *testing.T) {
 	t.Parallel()
-	for language, said := range map[string]struct{ bought, why, after, copied string }{
+	for language, said := range night.Cases(t, map[string]struct{ bought, why, after, copied string }{
 		"en": {"The Stars have been bought.", "belongs to a channel or a bot", "not sent back by itself", "Copied"},
 		"ru": {"Звёзды куплены.", "это имя канала или бота", "деньги автоматически не вернутся", "Скопировано"},
-	} {
+	}, "ru") {
 		b := signedIn(t, running.Info.UserToken)
 		b.press(`footer button[value="` + language + `"]`)
 		username := "seen_in_" + language

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"stagecoach/internal/store"
 	"stagecoach/internal/store/core"
 )
@@ -15,14 +13,8 @@ import (
 // to another database.
 func EventsAfter(t testing.TB, url string, s *store.Store, from core.Cursor) []core.StreamedEvent {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(t.Context()) }()
-
 	var all int
-	row := conn.QueryRow(
+	row := DB(t, url).QueryRow(
 		t.Context(), `SELECT count(*) FROM events WHERE (xid, id) > ($1::text::xid8, $2)`, from.XIDText(), from.ID,
 	)
 	if err := row.Scan(&all); err != nil {

@@ -132,6 +132,35 @@ func Connect(t testing.TB, url string) *pgx.Conn {
 	return conn
 }
 
+// DB returns connections to a database, past the store, until the test ends. All who ask for the same address share them.
+func DB(t testing.TB, url string) *pgxpool.Pool {
+	t.Helper()
+	pools.Lock()
+	defer pools.Unlock()
+	if pool := pools.of[url]; pool != nil {
+		return pool
+	}
+
+	pool, err := pgxpool.New(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pools.of[url] = pool
+	t.Cleanup(func() {
+		pools.Lock()
+		delete(pools.of, url)
+		pools.Unlock()
+		pool.Close()
+	})
+	return pool
+}
+
+// pools are what DB has opened, by address.
+var pools = struct {
+	sync.Mutex
+	of map[string]*pgxpool.Pool
+}{of: map[string]*pgxpool.Pool{}}
+
 // URL returns the address of an empty, migrated database of the test's own.
 func URL(t testing.TB) string {
 	t.Helper()

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -9,8 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5"
-
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/transaction"
 )
@@ -22,13 +20,7 @@ func (w *rig) exec(sql string, args ...any) {
 }
 
 func (w *rig) tryExec(sql string, args ...any) error {
-	if w.conn == nil {
-		conn, err := pgx.Connect(w.t.Context(), w.url)
-		w.must(err)
-		w.conn = conn
-		w.t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	}
-	_, err := w.conn.Exec(w.t.Context(), sql, args...)
+	_, err := testdb.DB(w.t, w.url).Exec(w.t.Context(), sql, args...)
 	return err
 }
 

@@ -226,8 +226,7 @@ func refresh(t *testing.T, s *store.Store) {
 // countsIn returns the stored counts by kind and key.
 func countsIn(t *testing.T, url string) map[string]int64 {
 	t.Helper()
-	conn := testdb.Connect(t, url)
-	rows, err := conn.Query(t.Context(), `SELECT kind || ' ' || key, n FROM counts WHERE n <> 0`)
+	rows, err := testdb.DB(t, url).Query(t.Context(), `SELECT kind || ' ' || key, n FROM counts WHERE n <> 0`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,12 +318,7 @@ var errUndone = fmt.Errorf("undone")
 
 func execIn(t *testing.T, url, sql string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(t.Context()) }()
-	if _, err := conn.Exec(t.Context(), sql); err != nil {
+	if _, err := testdb.DB(t, url).Exec(t.Context(), sql); err != nil {
 		t.Fatal(err)
 	}
 }

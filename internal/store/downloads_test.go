@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"stagecoach/dev/testdb"
 	"stagecoach/dev/wait"
 	"stagecoach/internal/fault"
@@ -44,10 +42,7 @@ func (s *downloadRig) addBook(title string) download.Book {
 
 func (s *downloadRig) exec(sql string, args ...any) {
 	s.t.Helper()
-	conn, err := pgx.Connect(s.t.Context(), s.url)
-	s.must(err)
-	defer conn.Close(context.Background())
-	_, err = conn.Exec(s.t.Context(), sql, args...)
+	_, err := testdb.DB(s.t, s.url).Exec(s.t.Context(), sql, args...)
 	s.must(err)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -21,7 +22,7 @@ import (
 func (w *rig) columns() (columns []string) {
 	w.t.Helper()
 	w.exec(`SELECT 1`) // connects
-	rows, err := w.conn.Query(w.t.Context(), `SELECT c.table_name || '.' || c.column_name FROM information_schema.columns c
+	rows, err := testdb.DB(w.t, w.url).Query(w.t.Context(), `SELECT c.table_name || '.' || c.column_name FROM information_schema.columns c
 		JOIN pg_class t ON t.oid = c.table_name::regclass AND t.relkind IN ('r', 'p') AND NOT t.relispartition
 		WHERE c.table_schema = 'public'`)
 	w.must(err)
@@ -75,7 +76,7 @@ func (w *rig) holding() (columns []string) {
 	for _, column := range w.columns() {
 		table, name, _ := strings.Cut(column, ".")
 		var found bool
-		w.must(w.conn.QueryRow(w.t.Context(), fmt.Sprintf(
+		w.must(testdb.DB(w.t, w.url).QueryRow(w.t.Context(), fmt.Sprintf(
 			`SELECT EXISTS (SELECT FROM %s WHERE %s::text ILIKE ANY (ARRAY['%%%s%%', '%%%s%%', '%%%d%%']))`,
 			table, name, planted, hex.EncodeToString([]byte(planted)), plantedChat,
 		)).Scan(&found))

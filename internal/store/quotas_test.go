@@ -138,7 +138,7 @@ func plainTask() task.NewTask {
 func (w *rig) number(sql string, args ...any) (n int) {
 	w.t.Helper()
 	w.exec(`SELECT 1`) // connects
-	w.must(w.conn.QueryRow(w.t.Context(), sql, args...).Scan(&n))
+	w.must(testdb.DB(w.t, w.url).QueryRow(w.t.Context(), sql, args...).Scan(&n))
 	return n
 }
 

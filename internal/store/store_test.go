@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/oauth2"
 
 	"stagecoach/dev/testdb"
@@ -33,7 +32,6 @@ type rig struct {
 	url  string
 	file delivery.File
 	keys int
-	conn *pgx.Conn // bypasses the store if a test needs it
 }
 
 func newRig(t *testing.T) *rig {
@@ -92,12 +90,8 @@ func TestTokensAreSealed(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 
-	conn, err := pgx.Connect(t.Context(), w.url)
-	w.must(err)
-	defer conn.Close(context.Background())
-
 	var row string
-	w.must(conn.QueryRow(
+	w.must(testdb.DB(t, w.url).QueryRow(
 		t.Context(), `SELECT encode(access_token, 'escape') || encode(refresh_token, 'escape') FROM oauth_tokens`,
 	).Scan(&row))
 	if strings.Contains(row, "plain") {

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -11,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -111,10 +109,7 @@ func (o *office) expire(id int64) task.Snapshot {
 
 func (w *rig) count(table string, args ...any) (n int) {
 	w.t.Helper()
-	conn, err := pgx.Connect(w.t.Context(), w.url)
-	w.must(err)
-	defer conn.Close(context.Background())
-	w.must(conn.QueryRow(w.t.Context(), "SELECT count(*) FROM "+table, args...).Scan(&n))
+	w.must(testdb.DB(w.t, w.url).QueryRow(w.t.Context(), "SELECT count(*) FROM "+table, args...).Scan(&n))
 	return n
 }
 
@@ -551,17 +546,14 @@ func TestRecordKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	task := o.made(task.NewTask{})[0]
-	conn, err := pgx.Connect(t.Context(), o.url)
-	o.must(err)
-	defer conn.Close(context.Background())
-
+	db := testdb.DB(t, o.url)
 	for _, change := range []string{
 		`status = 'STUCK', status_deadline_at = now()`, `status = 'DONE', status_deadline_at = NULL`,
 		`status = 'IN_PROGRESS'`,
 		`status = 'CANCELLED', status_deadline_at = NULL`, `release_at = now()`, `clock_waits = true`, `title = ''`,
 		`visibility = 'secret'`,
 	} {
-		if _, err := conn.Exec(t.Context(), `UPDATE tasks SET `+change+` WHERE id = $1`, task.ID); err == nil {
+		if _, err := db.Exec(t.Context(), `UPDATE tasks SET `+change+` WHERE id = $1`, task.ID); err == nil {
 			t.Errorf("the record took: %s", change)
 		}
 	}

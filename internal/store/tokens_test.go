@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
+	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
 	"stagecoach/internal/store/account"
@@ -192,10 +191,7 @@ func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
 // scan reads one value, bypassing the store.
 func (w *rig) scan(sql string, into any, args ...any) {
 	w.t.Helper()
-	conn, err := pgx.Connect(w.t.Context(), w.url)
-	w.must(err)
-	defer func() { _ = conn.Close(w.t.Context()) }()
-	w.must(conn.QueryRow(w.t.Context(), sql, args...).Scan(into))
+	w.must(testdb.DB(w.t, w.url).QueryRow(w.t.Context(), sql, args...).Scan(into))
 }
 
 // TestFirstTokenWithScopes grants only these.

@@ -196,7 +196,7 @@ func TestCategoriesOfErrors(t *testing.T) {
 	got, err := b.Transactions.Stats(t.Context(), 1)
 	b.must(err)
 
-	rows, err := testdb.Connect(t, b.url).Query(t.Context(), `SELECT category, count(*) FROM (SELECT CASE
+	rows, err := testdb.DB(t, b.url).Query(t.Context(), `SELECT category, count(*) FROM (SELECT CASE
 			WHEN m LIKE '%invalid username%' THEN 'Username Error'
 			WHEN m LIKE '%stars amount%' THEN 'Stars Amount Error'
 			WHEN m LIKE '%network%' OR m LIKE '%timeout%' THEN 'Network Error'
@@ -222,7 +222,7 @@ func TestStatsSayWhenTheyCounted(t *testing.T) {
 	}
 
 	var before, after time.Time
-	clock := testdb.Connect(t, b.url)
+	clock := testdb.DB(t, b.url)
 	b.must(clock.QueryRow(t.Context(), `SELECT clock_timestamp()`).Scan(&before))
 	testdb.Recount(t, b.Store)
 	b.must(clock.QueryRow(t.Context(), `SELECT clock_timestamp()`).Scan(&after))

@@ -25,10 +25,10 @@ func (w *rig) held(statements ...string) (end func()) {
 // blocked waits until a statement in this database waits for a lock, or over is closed.
 func (w *rig) blocked(over <-chan struct{}) {
 	w.t.Helper()
-	conn := testdb.Connect(w.t, w.url)
+	db := testdb.DB(w.t, w.url)
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		var waits bool
-		w.must(conn.QueryRow(w.t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
+		w.must(db.QueryRow(w.t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waits))
 		select {
 		case <-over:

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"stagecoach/dev/testdb"
 	"stagecoach/internal/fault"
 	"stagecoach/internal/lifecycle"
@@ -193,10 +191,7 @@ func TestWebhookWakesAreRepeated(t *testing.T) {
 // past runs a statement, bypassing the store.
 func (w *rig) past(sql string, args ...any) {
 	w.t.Helper()
-	conn, err := pgx.Connect(w.t.Context(), w.url)
-	w.must(err)
-	defer func() { _ = conn.Close(w.t.Context()) }()
-	_, err = conn.Exec(w.t.Context(), sql, args...)
+	_, err := testdb.DB(w.t, w.url).Exec(w.t.Context(), sql, args...)
 	w.must(err)
 }
 
@@ -298,12 +293,8 @@ func TestWebhooksAreSealed(t *testing.T) {
 		t.Fatalf("rotated: %v, %v", rotated.Secrets, err)
 	}
 
-	conn, err := pgx.Connect(t.Context(), w.url)
-	w.must(err)
-	defer func() { _ = conn.Close(t.Context()) }()
-
 	var stored string
-	w.must(conn.QueryRow(
+	w.must(testdb.DB(t, w.url).QueryRow(
 		t.Context(),
 		`SELECT encode(address, 'escape') || encode(secret, 'escape') || encode(previous_secret, 'escape') || w::text FROM webhooks w`,
 	).Scan(&stored))

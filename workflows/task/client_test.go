@@ -1,7 +1,6 @@
 package task_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -11,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
@@ -236,11 +234,8 @@ func TestBrokenRecord(t *testing.T) {
 
 	ctx := t.Context()
 	claimed, asked := w.task(nil), w.task(func(n *task.NewTask) { n.Title = "cannot change" })
-	conn, err := pgx.Connect(ctx, w.database)
-	w.must(err)
-	defer conn.Close(context.Background())
-
-	_, err = conn.Exec(
+	db := testdb.DB(t, w.database)
+	_, err := db.Exec(
 		ctx, `ALTER TABLE tasks ADD CONSTRAINT broken CHECK (last_seq < 3 AND title <> 'cannot change') NOT VALID`,
 	)
 
@@ -255,7 +250,7 @@ func TestBrokenRecord(t *testing.T) {
 
 	_, err = w.tasks.Claim(ctx, w.creator, asked.ID, "c", "")
 	w.wantCode(err, fault.Internal) // the caller gets the error, and does not wait
-	_, err = conn.Exec(ctx, `ALTER TABLE tasks DROP CONSTRAINT broken`)
+	_, err = db.Exec(ctx, `ALTER TABLE tasks DROP CONSTRAINT broken`)
 	w.must(err)
 	wait.Eventually(w, "the task is STUCK", func() bool { return w.reload(claimed).State == lifecycle.TaskStuck })
 }

@@ -54,12 +54,7 @@ func newOffice(t *testing.T) *office {
 	}
 	t.Cleanup(record.Close)
 
-	db, err := pgxpool.New(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-
+	db := testdb.DB(t, url)
 	for id := int64(creatorID); id <= adminID; id++ {
 		user := account.User{Name: "agent", Role: account.RoleUser, Status: account.UserActive}
 		if id == adminID {

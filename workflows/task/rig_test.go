@@ -1,14 +1,12 @@
 package task_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
@@ -197,9 +195,6 @@ func skipIDs(w *rig) {
 // exec sends a statement, bypassing the store.
 func (w *rig) exec(sql string, args ...any) {
 	w.Helper()
-	conn, err := pgx.Connect(w.Context(), w.database)
-	w.must(err)
-	defer conn.Close(context.Background())
-	_, err = conn.Exec(w.Context(), sql, args...)
+	_, err := testdb.DB(w, w.database).Exec(w.Context(), sql, args...)
 	w.must(err)
 }

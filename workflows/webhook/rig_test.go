@@ -20,7 +20,6 @@ import (
 
 	"stagecoach/internal/service/webhooks"
 
-	"github.com/jackc/pgx/v5"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/activity"
@@ -150,10 +149,7 @@ func (r *rig) must(err error) {
 
 func (r *rig) exec(sql string, args ...any) {
 	r.Helper()
-	conn, err := pgx.Connect(r.Context(), r.database)
-	r.must(err)
-	defer func() { _ = conn.Close(r.Context()) }()
-	_, err = conn.Exec(r.Context(), sql, args...)
+	_, err := testdb.DB(r, r.database).Exec(r.Context(), sql, args...)
 	r.must(err)
 }
 

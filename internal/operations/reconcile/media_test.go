@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 
@@ -60,12 +59,7 @@ func newMediaRig(t *testing.T, n int) *mediaRig {
 
 func (r *mediaRig) exec(sql string, args ...any) {
 	r.t.Helper()
-	conn, err := pgx.Connect(r.t.Context(), r.url)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(r.t.Context()) }()
-	if _, err := conn.Exec(r.t.Context(), sql, args...); err != nil {
+	if _, err := testdb.DB(r.t, r.url).Exec(r.t.Context(), sql, args...); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/api/workflowservice/v1"
@@ -55,12 +54,7 @@ func unreachable() client.Client {
 
 func exec(t *testing.T, url, sql string, args ...any) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.Background()) }()
-	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+	if _, err := testdb.DB(t, url).Exec(t.Context(), sql, args...); err != nil {
 		t.Fatal(err)
 	}
 }
