@@ -1,10 +1,14 @@
 package temporalio
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
 
 	"stagecoach/internal/fault"
 )
@@ -36,5 +40,39 @@ func TestAnUpdateOfAWorkflowThatEnds(t *testing.T) {
 	refused := Refusal(fault.New(fault.InvalidTransition, "it has ended"))
 	if refusal := RefusalIn(refused); refusal == nil || refusal.Code != fault.InvalidTransition || IsNotFound(refused) {
 		t.Errorf("a refusal %v, not found: %t", refusal, IsNotFound(refused))
+	}
+}
+
+// TestServerLost distinguishes an attempt whose heartbeats Temporal did not answer, which has not failed, from others
+// that were cancelled.
+func TestServerLost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cause       error
+		interrupted bool
+	}{
+		"no answer in time": {serviceerror.NewDeadlineExceeded("context deadline exceeded"), true},
+		"no server":         {serviceerror.NewUnavailable("away"), true},
+		"ended":             {serviceerror.NewNotFound("activity not found"), false},
+		"asked to stop":     {temporal.NewCanceledError(), false},
+		"paused":            {activity.ErrActivityPaused, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var suite testsuite.WorkflowTestSuite
+			env := suite.NewTestActivityEnvironment()
+			env.RegisterActivityWithOptions(func(ctx context.Context) error {
+				ctx, end := context.WithCancelCause(ctx)
+				attempt, stop := WithHandOver(ctx, time.Minute)
+				defer stop()
+				end(c.cause)
+				return TryError(attempt, attempt.Err())
+			}, activity.RegisterOptions{Name: "try"})
+
+			_, err := env.ExecuteActivity("try")
+			if _, interrupted := InterruptedIn(err); interrupted != c.interrupted {
+				t.Errorf("interrupted: %t, %v", interrupted, err)
+			}
+		})
 	}
 }
