@@ -63,6 +63,19 @@ func TestComparisonComparesRevisions(t *testing.T) {
 	ctx := t.Context()
 	held, err := w.tasks.Claim(ctx, w.creator, w.task(nil).ID, "mine", "")
 	w.must(err)
+	upToDate := func() {
+		t.Helper()
+		wait.Eventually(w, "the workflow has the record's revision", func() bool {
+			value, err := w.client.QueryWorkflow(ctx, held.WorkflowID(), "", lifecycle.StateQuery)
+			if err != nil {
+				return false
+			}
+			var shown lifecycle.TaskView
+			w.must(value.Get(&shown))
+			return shown.Version == w.reload(held).Version
+		})
+	}
+	upToDate() // else it may read the change with that of the claim
 	w.exec(`UPDATE tasks SET last_seq = last_seq + 3, created_at = now() - interval '1 hour', updated_at = now() - interval '1 minute'`)
 	reconciler := &reconcile.Reconciler{
 		Temporal: w.client, Store: w.store.Operations, Workloads: []service.Workload{w.tasks.Workload()},
@@ -84,15 +97,7 @@ func TestComparisonComparesRevisions(t *testing.T) {
 			}
 			return compared.Outdated == outdated
 		})
-		wait.Eventually(w, "the workflow has the record's revision", func() bool {
-			value, err := w.client.QueryWorkflow(ctx, held.WorkflowID(), "", lifecycle.StateQuery)
-			if err != nil {
-				return false
-			}
-			var shown lifecycle.TaskView
-			w.must(value.Get(&shown))
-			return shown.Version == w.reload(held).Version
-		})
+		upToDate()
 	}
 }
 
