@@ -1,7 +1,9 @@
 package transaction
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"stagecoach/internal/fault"
 	"stagecoach/internal/store/notice"
@@ -31,25 +33,31 @@ func (a *PaymentActivities) raise(ctx context.Context, alert string) {
 	}
 }
 
-// resolveAlerts closes open alerts once a payment was signed: their causes are gone.
+// alertTime bounds closing alerts after an attempt was cancelled.
+const alertTime = 10 * time.Second
+
+// resolveAlerts closes open alerts once a payment was signed: their causes are gone, even if the attempt is cancelled
+// now. What fails is repeated after the next payment.
 func (a *PaymentActivities) resolveAlerts(ctx context.Context) {
 	if a.healthy.Swap(true) {
 		return
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), alertTime)
+	defer cancel()
 
 	over := []string{notice.AlertWalletEmpty, notice.AlertRefund}
-	switches, err := a.Store.Switches(ctx)
+	switches, switchErr := a.Store.Switches(ctx)
 	held := switches.Hold.On() // a refund was signed
-	if err == nil && !held {
+	if switchErr == nil && !held {
 		over = append(over, notice.AlertFragmentSession, notice.AlertPaymentRefused)
 	}
 
-	deferred, err := a.Store.AnyDeferred(ctx)
-	if err == nil && !deferred {
+	deferred, deferErr := a.Store.AnyDeferred(ctx)
+	if deferErr == nil && !deferred {
 		over = append(over, notice.AlertDailyLimit)
 	}
 
-	if err := a.Alerts.SetAlerts(ctx, nil, over); err != nil || held || deferred {
+	if err := cmp.Or(switchErr, deferErr, a.Alerts.SetAlerts(ctx, nil, over)); err != nil || held || deferred {
 		a.healthy.Store(false)
 	}
 }
