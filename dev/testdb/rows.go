@@ -9,9 +9,10 @@ import (
 )
 
 // RowsRead counts the rows and index entries that all sessions have read in our tables, after those sessions have
-// ended.
+// ended. It ends those of DB.
 func RowsRead(t testing.TB, url string) (read int64) {
 	t.Helper()
+	closeDB(url)
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

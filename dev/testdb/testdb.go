@@ -146,13 +146,18 @@ func DB(t testing.TB, url string) *pgxpool.Pool {
 		t.Fatal(err)
 	}
 	pools.of[url] = pool
-	t.Cleanup(func() {
-		pools.Lock()
-		delete(pools.of, url)
-		pools.Unlock()
-		pool.Close()
-	})
+	t.Cleanup(func() { closeDB(url) })
 	return pool
+}
+
+// closeDB closes what DB has opened. The next call of DB opens it again.
+func closeDB(url string) {
+	pools.Lock()
+	defer pools.Unlock()
+	if pool := pools.of[url]; pool != nil {
+		delete(pools.of, url)
+		pool.Close()
+	}
 }
 
 // pools are what DB has opened, by address.
