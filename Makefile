@@ -48,8 +48,9 @@ dev: ## Run everything on this machine and demonstrate each workload, until Ctrl
 build: ## Build worker, api, starter and stagecoach (worker and api in one process) into bin/.
 	go build -tags=stdjson -o bin/ ./worker ./api ./starter ./starter/stagecoach
 
-# Packages whose goroutines share memory, and that are quick with the race detector; night-race runs all of them with it.
-RACED := activities/delivery internal/allowance internal/catalog internal/feed internal/outbound internal/temporalio
+# Packages whose goroutines share memory, and that are quick with the race detector, the longest first; night-race runs all
+# packages with it.
+RACED := internal/temporalio activities/delivery internal/allowance internal/catalog internal/feed internal/outbound
 # The longest run first.
 LONGEST := dev/e2e workflows/transaction dev/pages workflows/task dev/cli api/rest internal/store
 MODULE := stagecoach
@@ -61,7 +62,7 @@ gotestsum = $(GOTESTSUM) --format standard-quiet --hide-summary skipped --no-col
 	--rerun-fails=2 --rerun-fails-max-failures=10 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race \
 	--packages "$(2)" -- -vet=off $(TEST_FLAGS) $(3)
 
-test: test-deps $(GOTESTSUM) ## Run the tests, including one end-to-end test per workload (about ten minutes); make night runs the long ones.
+test: test-deps $(GOTESTSUM) ## Run the tests, including one end-to-end test per workload (about fifteen minutes); make night runs the long ones.
 	@rm -rf bin/tests && mkdir -p bin/tests
 	@code=0 ; \
 	$(call gotestsum,rest,$(LONGEST:%=$(MODULE)/%) $$(go list ./... | grep -vxE '$(MODULE)/($(shell echo $(RACED) | tr " " "|"))')) || code=$$? ; \
