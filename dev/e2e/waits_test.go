@@ -9,6 +9,7 @@ import (
 
 	commonpb "go.temporal.io/api/common/v1"
 	sdkpb "go.temporal.io/api/sdk/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/converter"
 
 	"stagecoach/dev/night"
@@ -37,11 +38,19 @@ func deliveryWaits(w *workloadRig, of *workload) {
 	r.startedWaitingFor(lifecycle.WaitsForSlot)
 	r.waitsFor(lifecycle.WaitsForTelegram)
 
-	pausing := []string{"--workflow-id", r.workflowID(), "--activity-id", r.described().PendingActivities[0].ActivityId}
-	w.temporalCLI(append([]string{"activity", "pause"}, pausing...)...)
+	attempt := func(command string) {
+		w.Helper()
+		var pending []*workflowpb.PendingActivityInfo
+		wait.Eventually(r, "an attempt is under way", func() bool { // none is for a moment after one was interrupted
+			pending = r.described().GetPendingActivities()
+			return len(pending) > 0
+		})
+		w.temporalCLI("activity", command, "--workflow-id", r.workflowID(), "--activity-id", pending[0].ActivityId)
+	}
+	attempt("pause")
 	r.waitsFor(lifecycle.WaitsForOperator)
 
-	w.temporalCLI(append([]string{"activity", "unpause"}, pausing...)...)
+	attempt("unpause")
 	r.waitsFor(lifecycle.WaitsForTelegram)
 	r.end(r.token(), "waits").want(w, http.StatusOK)
 	r.waitsFor("")

@@ -263,18 +263,21 @@ func TestNextForEachCaller(t *testing.T) {
 	time.Sleep(time.Second)
 	leave()
 
-	had := map[int64]int{}
+	had, failures := map[int64]int{}, map[string]int{}
 	for i, one := range all {
 		<-one.done
-		if one.task != nil {
+		switch {
+		case one.task != nil:
 			had[one.task.ID]++
-		} else if one.err == nil {
+		case one.err == nil:
 			t.Errorf("caller %d got neither a task nor an error", i)
+		default:
+			failures[one.err.Error()]++
 		}
 	}
 
 	if len(had) != ready+more {
-		t.Errorf("%d tasks were given out, want %d", len(had), ready+more)
+		t.Errorf("%d tasks were given out, want %d; the others got %v", len(had), ready+more, failures)
 	}
 	if sent := claims.sent(); sent > 3*(ready+more) {
 		t.Errorf("%d claims were sent for %d tasks", sent, ready+more)

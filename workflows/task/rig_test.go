@@ -68,7 +68,7 @@ func newRigAt(t *testing.T, server *testtemporal.Server, database string, change
 
 	skipIDs(w)
 	w.tasks = &tasks.Service{
-		Temporal: w.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: time.Minute,
+		Temporal: w.client, Store: w.store, Log: slog.New(slog.DiscardHandler), Patience: wait.Patience,
 	}
 
 	w.startWorker()
